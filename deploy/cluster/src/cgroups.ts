@@ -26,10 +26,14 @@ export function parseHierarchies(mountinfo: string): Hierarchy[] {
   });
 }
 
+/** Those of this machine. One that lies below a later mount is left out. */
 export function findHierarchies(): Hierarchy[] {
-  return parseHierarchies(readFileSync('/proc/self/mountinfo', 'utf8')).map((each) => {
-    if (each.version === 1) return each;
-    return { ...each, controllers: readFileSync(join(each.folder, 'cgroup.controllers'), 'utf8').trim().split(/\s+/u) };
+  const mounted = parseHierarchies(readFileSync('/proc/self/mountinfo', 'utf8'));
+  const visible = new Map(mounted.map((each) => [each.folder, each]));
+  return [...visible.values()].flatMap((each) => {
+    const file = join(each.folder, each.version === 1 ? 'tasks' : 'cgroup.controllers');
+    if (!existsSync(file)) return [];
+    return each.version === 1 ? [each] : [{ ...each, controllers: readFileSync(file, 'utf8').trim().split(/\s+/u) }];
   });
 }
 

@@ -19,15 +19,17 @@ import {
   schedulerArgs,
 } from './control-plane.ts';
 import type { ClusterFolders } from './folders.ts';
-import { makeHostNetwork, removeHostNetwork, routeServices, standingCluster } from './host-network.ts';
+import { makeBridge, makeHostNetwork, removeHostNetwork, routeServices, standingCluster } from './host-network.ts';
+import { leave } from './install/leave.ts';
+import { exclusively } from './lock.ts';
 import { ctr, programsOfNode, startContainerd, startKubelet, startRouter, writeNodeFiles } from './node.ts';
-import { groupOf } from './node-files.ts';
 import { readNodes, writeNodes } from './nodes.ts';
 import { command, findProgram, type Run, startOne } from './process.ts';
 import { installPrograms, programFolder } from './programs.ts';
 import { nodesIn, type ObjectList, podsIn, type Readiness } from './readiness.ts';
 import { lookAtMachine, missingOn } from './requirements.ts';
 import { keepSysctls, restoreSysctls } from './sysctls.ts';
+import { differences, lookForTraces, type Traces } from './traces.ts';
 
 const controlPlane = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const readyTimeoutMs = 120_000;
@@ -49,29 +51,40 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   const lacks = missingOn(await lookAtMachine(folders.tools));
   if (lacks.length > 0) throw new UnavailableError(`This machine lacks:${lacks.map((each) => `\n  ${each}`).join('')}`);
   refuseOther(folders);
-  const present = readNodes(folders);
-  if (standingCluster() !== undefined && stopped(folders).length === 0) {
-    if (present.length === nodes.length) return;
-    throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
-  }
   await installPrograms({ tools: folders.tools, signal, say });
-  await down(options);
-  try {
+  await exclusively(lockOf(folders), signal, async () => {
+    const present = readNodes(folders);
+    if (standingCluster() !== undefined && stopped(folders).length === 0) {
+      if (present.length === nodes.length) return;
+      throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
+    }
+    await clear(options);
     await start(nodes, options);
-  } catch (error) {
-    await remove(folders);
-    throw error;
-  }
+  });
 }
 
-/** Stops the cluster and removes all it has made on this machine, its data included. @returns whether there was one. */
-export async function down({ folders }: Pick<ClusterOptions, 'folders'>): Promise<boolean> {
-  refuseOther(folders);
-  const stood = standingCluster() !== undefined || existsSync(folders.state);
-  await remove(folders);
-  rmSync(folders.state, { recursive: true, force: true, maxRetries: 3 });
-  return stood;
+/**
+ * Stops the cluster and removes all it has made on this machine, its data included.
+ * @returns what is otherwise on this machine than before `up`; undefined if there was no cluster.
+ */
+export async function down(options: ClusterOptions): Promise<string[] | undefined> {
+  return exclusively(lockOf(options.folders), options.signal, () => clear(options));
 }
+
+async function clear({ folders, signal, say }: ClusterOptions): Promise<string[] | undefined> {
+  const { tools, state } = folders;
+  refuseOther(folders);
+  if (standingCluster() === undefined && !existsSync(state)) return undefined;
+  await leave(folders, { signal, say });
+  await remove(folders);
+  const file = tracesOf(folders);
+  const before: Traces | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  rmSync(state, { recursive: true, force: true, maxRetries: 3 });
+  return before ? differences(before, await lookForTraces({ tools, nft: nft(tools) })) : [];
+}
+
+const lockOf = ({ state }: ClusterFolders) => `${state}.lock`;
+const tracesOf = ({ state }: ClusterFolders) => join(state, 'before.json');
 
 /** @throws Error if the cluster that stands belongs to another checkout: bridge, ports and cgroups are those of the machine. */
 function refuseOther({ state }: ClusterFolders): void {
@@ -90,24 +103,47 @@ const nft = (tools: string) => command(tools, 'packages', 'nft');
 
 async function start(nodes: Node[], { folders, signal, say }: ClusterOptions): Promise<void> {
   const { tools, state } = folders;
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  writeFileSync(tracesOf(folders), JSON.stringify(await lookForTraces({ tools, nft: nft(tools) })));
+  keepSysctls(join(state, 'sysctls.json'));
+  await makeBridge(state, signal);
+  const stop = new AbortController();
+  const group = makeGroups(nodes.map(({ name }) => name));
+  const run: Run = { tools, state, signal: AbortSignal.any([signal, stop.signal]), group };
+  /** Unlike Promise.all, waits for all of them: nothing may be started after a failed start. */
+  const together = async (work: Promise<unknown>[]) => {
+    for (const each of work) each.catch((error: unknown) => stop.abort(error));
+    await Promise.allSettled(work);
+    await Promise.all(work);
+  };
+  try {
+    await startParts(nodes, run, { folders, signal: run.signal, say }, together);
+  } catch (error) {
+    await remove(folders);
+    throw error;
+  }
+}
+
+type Together = (work: Promise<unknown>[]) => Promise<void>;
+
+async function startParts(
+  nodes: Node[],
+  run: Run,
+  { folders, signal, say }: ClusterOptions,
+  together: Together,
+): Promise<void> {
   const began = performance.now();
   const step = (line: string) => say(`${((performance.now() - began) / 1000).toFixed(1).padStart(5)} s  ${line}`);
-  mkdirSync(state, { recursive: true, mode: 0o700 });
-  keepSysctls(join(state, 'sysctls.json'));
-  const run: Run = { tools, state, signal, group: makeGroups(nodes.map((node) => groupOf(node).split('/')[1] ?? '')) };
-  await makeHostNetwork(nft(tools), state, signal);
+  await makeHostNetwork(nft(run.tools), signal);
   writeNodes(folders, nodes);
   const files = await writeAccess(run, nodes);
   for (const node of nodes) writeNodeFiles(run, node);
-  const runtimes = Promise.all(nodes.map((node) => startRuntime(run, node)));
-  runtimes.catch(() => undefined); // handled below
-  await startControlPlane(run, files);
-  step('the API server answers');
-  await runtimes;
-  await Promise.all(nodes.map((node) => startKubelet(run, node)));
+  await together([startControlPlane(run, files), ...nodes.map((node) => startRuntime(run, node))]);
+  step('the API server and containerd answer');
+  await together(nodes.map((node) => startKubelet(run, node)));
   const registered = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   for (const { name } of nodes) await untilItAnswers(() => ask(run, `/api/v1/nodes/${name}`), registered);
-  await Promise.all(nodes.map((node) => startRouter(run, node)));
+  await together(nodes.map((node) => startRouter(run, node)));
   const [first] = nodes;
   if (first) await routeServices(first, signal);
   step(nodes.length === 1 ? 'the node runs' : `${nodes.length} nodes run`);

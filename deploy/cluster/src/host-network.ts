@@ -13,14 +13,17 @@ export function standingCluster(): string | undefined {
 }
 
 /**
- * Makes the bridge with the address of this machine. Pods reach the world by masquerading, Services are reached through the first
- * node.
+ * Makes the bridge, which only one cluster of a machine can have.
  * @param owner the state folder, which is noted at the bridge.
  */
-export async function makeHostNetwork(nft: string, owner: string, signal: AbortSignal): Promise<void> {
+export async function makeBridge(owner: string, signal: AbortSignal): Promise<void> {
+  await exec('ip', ['link', 'add', bridge, 'type', 'bridge'], { signal });
+  await exec('ip', ['link', 'set', bridge, 'alias', owner], { signal });
+}
+
+/** Gives this machine its address on the bridge, and lets pods reach the world by masquerading. */
+export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise<void> {
   const ip = (...args: string[]) => exec('ip', args, { signal });
-  await ip('link', 'add', bridge, 'type', 'bridge');
-  await ip('link', 'set', bridge, 'alias', owner);
   await ip('addr', 'add', `${hostAddress}/24`, 'dev', bridge);
   await ip('link', 'set', bridge, 'up');
   setSysctl('net/ipv4/ip_forward', '1');

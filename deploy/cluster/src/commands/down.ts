@@ -1,12 +1,12 @@
 import { down } from '../cluster.ts';
-import { leave } from '../install/leave.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 
 export const run: Command = async ({ folders, args, signal, say }) => {
   parseArguments(args, {});
-  await leave(folders, { signal, say });
-  const stood = await down({ folders });
-  say(stood ? 'the cluster is stopped, and all it made is removed' : 'there is no cluster');
+  const differences = await down({ folders, signal, say });
+  if (!differences) say('there is no cluster');
+  else if (differences.length === 0) say('the cluster is stopped, and this machine is as it was before');
+  else say(`the cluster is stopped; otherwise than before it was started are:\n  ${differences.join('\n  ')}`);
   return 0;
 };
