@@ -29,6 +29,8 @@ const installations: [string | undefined, object][] = [
   ['small', {}],
   ['production', {}],
 ];
+/** What a process may take to start while all others start beside it on few processors. */
+const slowestStartSeconds = 300;
 const drainSeconds = longestStopMs / 1_000;
 /** How long CoreDNS keeps answers, as most clusters have it. */
 const dnsSeconds = 30;
@@ -60,6 +62,8 @@ for (const [example, set] of installations) {
       const { spec } = deployment.spec.template;
       const [container] = spec.containers;
       t.deepEqual(container.startupProbe.httpGet, { path: '/healthz', port: 'ops' }, unit);
+      const { periodSeconds, failureThreshold } = container.startupProbe;
+      t.true(periodSeconds * failureThreshold >= slowestStartSeconds, unit);
       t.deepEqual(container.readinessProbe.httpGet, { path: '/readyz', port: 'ops' }, unit);
       t.deepEqual(container.livenessProbe.httpGet, { path: '/healthz', port: 'ops' }, unit);
       t.truthy(container.resources.limits.memory && container.resources.requests.memory, unit);

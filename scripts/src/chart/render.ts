@@ -120,6 +120,8 @@ interface Container {
 
 interface Probe {
   httpGet: { path: string; port: string };
+  periodSeconds: number;
+  failureThreshold: number;
 }
 
 /** A manifest as far as tests read it. */
