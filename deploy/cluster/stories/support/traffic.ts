@@ -18,10 +18,12 @@ export interface TrafficOptions {
 /** What came of all that was sent. */
 export interface Outcome {
   messages: number;
-  /** Acknowledged messages without a reply. */
+  /** Acknowledged messages of which nobody was told anything: neither a reply nor that there is none. */
   unanswered: string[];
   /** Messages that are stored, or that were replied to, more than once. */
   twice: string[];
+  /** Turns that ended with an error, as one whose agent dies in the middle of a reply. */
+  failed: number;
   /** Attempts to send that got no acknowledgement, by their code, and were repeated. */
   repeated: Record<string, number>;
   /** Plain queries, each with a connection of its own. */
@@ -79,17 +81,25 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }
 
+  /** A message until it is taken, however long that takes; each further text has a number of its own. */
+  async function insist(of: (typeof talks)[number], text: string): Promise<string> {
+    const deadline = performance.now() + replyWithinMs;
+    for (let nth = 1; ; nth += 1) {
+      try {
+        return await ledger.send(of.client, of.id, nth === 1 ? text : `${text} Once more: ${nth}.`);
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
+    }
+  }
+
   async function talk(of: (typeof talks)[number]): Promise<void> {
     for (let nth = 1; !ending.signal.aborted; nth += 1) {
-      of.sent.push(await ledger.send(of.client, of.id, `Session ${of.id}, message ${nth}.`));
+      of.sent.push(await insist(of, `Session ${of.id}, message ${nth}.`));
       const from = performance.now();
-      await eventually(
-        `the reply to message ${nth} of session ${of.id}`,
-        () => repliesIn(of.follower.events).length >= nth,
-        {
-          timeoutMs: replyWithinMs,
-        },
-      );
+      await eventually(`the end of turn ${nth} of session ${of.id}`, () => endsIn(of.follower.events) >= nth, {
+        timeoutMs: replyWithinMs,
+      });
       latencies.push({ atMs: sinceMs(), tookMs: performance.now() - from });
     }
   }
@@ -145,24 +155,27 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
         },
       ).catch((error: unknown) => problems.push(error));
       const stored = await Promise.all(
-        talks.map(async ({ client, id, sent }) => ({ sent, messages: (await readSession(client, id)).messages })),
+        talks.map(async ({ client, id, sent, follower }) => ({
+          sent,
+          messages: (await readSession(client, id)).messages,
+          failed: failuresIn(follower.events).length,
+        })),
       );
       await leave();
       const [unanswered, twice] = [problems.map(String), [] as string[]];
-      for (const { sent, messages } of stored) {
-        for (const text of sent) {
-          const [said, replies] = [`USER ${text}`, `MODEL You asked: ${text}`].map(
-            (each) => messages.filter(({ role, text: of }) => `${role} ${of}` === each).length,
-          );
-          if (replies === 0) unanswered.push(text);
-          if ((said ?? 0) > 1 || (replies ?? 0) > 1) twice.push(text);
-        }
+      for (const { sent, messages, failed } of stored) {
+        const count = (role: string, text: string) =>
+          messages.filter((message) => message.role === role && message.text === text).length;
+        const missing = sent.filter((text) => count('MODEL', `You asked: ${text}`) === 0);
+        unanswered.push(...missing.slice(failed));
+        twice.push(...sent.filter((text) => count('USER', text) > 1 || count('MODEL', `You asked: ${text}`) > 1));
       }
       const outages = all.flatMap((each) => each.outages);
       return {
         messages: talks.reduce((sum, { sent }) => sum + sent.length, 0),
         unanswered,
         twice,
+        failed: stored.reduce((sum, { failed }) => sum + failed, 0),
         repeated: countBy(
           ledger.messages.flatMap(({ outcome, code }) => (outcome === 'acknowledged' ? [] : [code ?? ''])),
         ),
@@ -184,6 +197,9 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
 
 const repliesIn = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
 
+const failuresIn = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'TurnFailedEvent');
+const endsIn = (events: SessionEvent[]) => repliesIn(events).length + failuresIn(events).length;
+
 function countBy(names: string[]): Record<string, number> {
   return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]));
 }
@@ -193,6 +209,7 @@ export function figuresOf({
   messages,
   unanswered,
   twice,
+  failed,
   repeated,
   requests,
   lost,
@@ -204,7 +221,7 @@ export function figuresOf({
       .map(([name, count]) => `${count} × ${name}`)
       .join(', ') || 'none';
   return [
-    `${messages} messages, ${unanswered.length} without a reply, ${twice.length} twice, repeated: ${counts(repeated)}`,
+    `${messages} messages, ${unanswered.length} without a reply, ${twice.length} twice, ${failed} failed, repeated: ${counts(repeated)}`,
     `the slowest reply ${(slowestReplyMs / 1000).toFixed(1)} s`,
     `${requests} queries, ${lost.length} lost`,
     `${idle.subscriptions} idle subscriptions, ${idle.wrong} wrong, ended: ${counts(idle.outages)}, the longest ${(idle.longestMs / 1000).toFixed(1)} s`,
