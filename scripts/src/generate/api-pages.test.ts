@@ -45,20 +45,23 @@ test('a page has the credential, throttle, arguments, errors, example and types 
   for (const part of [
     'A lamp; null where it is absent.',
     '- query, answers [Lamp](#lamp)\n- credential: access token\n- also for: members of a suspended tenant\n- throttle: none',
-    '- `id`: Int!. The lamp.',
+    '- `id` (Int!): The lamp.',
     'Errors: [those of any operation](../API.md#errors).',
     '```graphql\n{ lamp(id: 1) { id } }\n```\n\nanswers\n\n```json\n{ "data": { "lamp": { "id": 1 } } }\n```',
   ])
     t.true(lamp.includes(part), `${part}\nin\n${lamp}`);
   for (const part of [
     '- mutation, answers \\[[Lamp](#lamp)!\\]!\n- credential: API key\n- throttle: 5 calls in 60 s from one client address; `UNAVAILABLE` while',
-    '- `input`: LampInput. What changes.\n- `input.name`: String!. Never \\<blank>.\n- `input.part`: PartInput.\n- `input.part.id`: Int!. The part.',
-    '- `light`: [Light](#light) = DAY',
+    '- `input` (LampInput!): What changes.\n- `input.name` (String!): Never \\<blank>.\n- `input.part` (PartInput)\n- `input.part.id` (Int!): The part.',
+    '- `light` ([Light](#light) = DAY)',
     '- `CONFLICT`, `LAMP_IN_USE`: somebody reads',
-    '```json\n{ "light": "DAY" }\n```\n\nsends\n\n```json\n{ "data": 1 }\n```',
+    'with the variables\n\n```json\n{ "light": "DAY" }\n```\n\nsends\n\n```json\n{ "data": 1 }\n```',
   ])
     t.true(change.includes(part), `${part}\nin\n${change}`);
-  for (const part of ['### Lamp\n\nA \\*lamp\\*.\n\n- `id`: Int!. Its id.', '### Light\n\n- `DAY`: Bright.\n- `NIGHT`'])
+  for (const part of [
+    '### Lamp\n\nA \\*lamp\\*.\n\n- `id` (Int!): Its id.',
+    '### Light\n\n- `DAY`: Bright.\n- `NIGHT`',
+  ])
     t.true(types.includes(part), `${part}\nin\n${types}`);
   t.true(page.includes('Queries:\n[lamp](#lamp)\n\nMutations:\n[changeLamp](#changelamp)\n'));
 });

@@ -178,17 +178,21 @@ function argumentsOf({ args }: Operation): string {
 function valuesIn(path: string, type: GraphQLInputType, description?: string | null, preset?: unknown): string[] {
   const named = getNamedType(type);
   const standard = preset === undefined || preset === null ? '' : ` = ${String(preset)}`;
-  const line = wrapped(`- \`${path}\`: ${typeLink(type)}${standard}. ${plain(description ?? '')}`.trimEnd(), '  ');
-  if (!isInputObjectType(named)) return [line.replace(/\.$/u, description ? '.' : '')];
+  const line = itemOf(path, `${typeLink(type)}${standard}`, description);
+  if (!isInputObjectType(named)) return [line];
   const own = isListType(getNullableType(type)) ? `${path}[]` : path;
-  const about = plain(named.description ?? '');
-  const head = path.includes('.') ? line : wrapped(`- \`${path}\`: ${named.name}. ${about}`.trimEnd(), '  ');
+  const head = path.includes('.') ? line : itemOf(path, typeLink(type), named.description);
   return [
     head,
     ...Object.values(named.getFields()).flatMap((field) =>
       valuesIn(`${own}.${field.name}`, field.type, field.description, field.defaultValue),
     ),
   ];
+}
+
+/** A line with the name and type of a value. */
+function itemOf(name: string, type: string, description?: string | null): string {
+  return wrapped(`- \`${name}\` (${type})${description ? `: ${plain(description)}` : ''}`, '  ');
 }
 
 const codes = new Set(Object.values(errorTable).map(({ code }) => code));
@@ -205,7 +209,7 @@ function errorsOf(errors: ListedError[]): string {
 function exampleOf({ query, variables, answer, events }: ApiExample): string {
   const blocks = [
     `\`\`\`graphql\n${query}\n\`\`\``,
-    ...(variables ? [`\`\`\`json\n${shortJson(variables)}\n\`\`\``] : []),
+    ...(variables ? [`with the variables\n\n\`\`\`json\n${shortJson(variables)}\n\`\`\``] : []),
     ...(answer === undefined ? [] : [`answers\n\n\`\`\`json\n${shortJson(answer)}\n\`\`\``]),
     ...(events ? [`sends\n\n\`\`\`json\n${events.map((event) => shortJson(event)).join('\n')}\n\`\`\``] : []),
   ];
@@ -240,7 +244,7 @@ function typeSection(type: GraphQLNamedType): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return about;
   const fields = Object.values(type.getFields()).map(({ name, type: of, args, description }) => {
     const given = args.map((each) => `${each.name}: ${each.type}`).join(', ');
-    return wrapped(`- \`${name}${given && `(${given})`}\`: ${typeLink(of)}. ${plain(description ?? '')}`, '  ');
+    return itemOf(`${name}${given && `(${given})`}`, typeLink(of), description);
   });
   return `${about}\n${fields.join('\n')}`;
 }
