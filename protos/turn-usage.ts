@@ -10,7 +10,7 @@ export const noUsage: Readonly<TurnUsage> = {
   estimated: false,
 };
 
-/** What both took. The model and its context are those of `later`, where it has any. An embedding has no `tokensOut`. */
+/** Adds two usages. Model and context size are those of `later` if it has any. Embeddings have no `tokensOut`. */
 export function sumOf(
   earlier: TurnUsage,
   later: Pick<TurnUsage, 'tokensIn' | 'costUsdE8'> & Partial<TurnUsage>,

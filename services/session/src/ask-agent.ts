@@ -33,13 +33,14 @@ export interface ReplyChange {
   toolCall?: ToolCall | undefined;
   /** A card, table or list to show with the text. */
   structuredContent?: unknown;
-  /** How the reply ended, with its last part. */
+  /** How the reply ended; sent with its last part. */
   finishReason?: FinishReason | undefined;
 }
 
 /**
- * Streams one reply. Asks again while the agent service is unreachable, as in a restart, and no text has arrived. When the signal aborts,
- * the agent is asked to stop: what it still sends, its exact usage above all, is streamed before the signal's reason is thrown.
+ * Streams one reply. Retries while the agent service is unreachable, e.g. during a restart, and no text has arrived. When the
+ * signal aborts, the agent is asked to stop; its last output, in particular its exact usage, is streamed before the signal's reason
+ * is thrown.
  */
 export async function* askAgent(
   ports: Ports,

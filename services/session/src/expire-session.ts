@@ -13,7 +13,10 @@ export interface ExpiryJob {
 /** A job's delay is an integer of milliseconds in 32 bits, so longer waits are split. */
 export const maxDelayMs = 20 * 24 * 60 * 60_000;
 
-/** One job per session, due when it would expire, and again later where there were events since: nothing scans for idle sessions. */
+/**
+ * One job per session, due when the session would expire, and postponed if there were events since. So nothing scans for idle
+ * sessions.
+ */
 export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
   return job<ExpiryJob>({
     kind: expiryKind,

@@ -99,7 +99,10 @@ export async function streamedReplyOfTurn(
   return sessionLog(ports.eventLog, session, ports.log).cutReply(turn, session.lastEventId);
 }
 
-/** Ends a turn without attempts left: interrupted if requested, else failed. Runs in the transaction that removes its job. */
+/**
+ * Ends a turn without attempts left: as interrupted if requested, otherwise as failed. Runs in the transaction that removes its
+ * job.
+ */
 export async function endExhaustedTurn(
   ports: Ports,
   db: TenantDb,
@@ -187,7 +190,10 @@ async function failTurn(
   return failedEvent({ eventId, sessionId: session.id, occurredAt }, turn, failure);
 }
 
-/** An id reserved before the session's row was locked may be below that of an event stored meanwhile. */
+/**
+ * Returns a usable event id, because an id that was reserved before the session's row was locked may be below that of an event
+ * stored since.
+ */
 async function usableId(log: SessionLog, session: Session, reserved: EventId | undefined): Promise<EventId> {
   if (reserved !== undefined && compareEventIds(reserved, session.lastEventId) > 0) return reserved;
   const [eventId] = await log.reserve(1, session.lastEventId);

@@ -21,7 +21,10 @@ export interface InterruptedTurn {
   partial: PartialReply;
 }
 
-/** Where its text was not billed, with estimated tokens. If no model was asked, the session's last context size stays. */
+/**
+ * Completes an interrupted reply. If its text was not billed, tokens are estimated. If no model was called, the session's last
+ * context size is unchanged.
+ */
 export async function interruptedReply(
   ports: Ports,
   db: TenantDb,

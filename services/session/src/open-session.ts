@@ -22,8 +22,9 @@ import { turnStore } from './turn-store.ts';
 export type Opening = { kind: 'text'; text: string } | { kind: 'turn' };
 
 /**
- * Starts a session, with its first message or turn in the same transaction. Answers the session that was started under the effect key, if
- * any. @throws DomainError `NO_TENANT`: just deleted
+ * Starts a session with its first message or turn in the same transaction. If a session was already started under the effect key,
+ * returns that one.
+ * @throws DomainError `NO_TENANT`: the tenant was just deleted
  */
 export async function openSession(
   ports: Ports,

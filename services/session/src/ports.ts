@@ -20,7 +20,7 @@ export interface Ports {
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   export: Pick<RpcClient<ExportServiceDefinition>, 'requestExport' | 'getExport'>;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'getTenantSecret' | 'exchangeTicket'>;
-  /** Tokens of embedded sessions, and those of tenants for the voice service. */
+  /** Tokens of embedded sessions, and of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
   /** By the voice service. */

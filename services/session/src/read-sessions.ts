@@ -76,7 +76,7 @@ export async function* streamTranscript(
   }
 }
 
-/** As JSON; a little below the limit of one gRPC response. */
+/** Maximum size of a transcript as JSON, a little below the limit of one gRPC response. */
 const maxTranscriptBytes = 60_000_000;
 
 /** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */

@@ -8,7 +8,7 @@ import { findSession } from './read-sessions.ts';
 import { requireOwnSession } from './require-own-session.ts';
 
 /**
- * Has a study kit of the token's session rendered. Export commits the request with its job before this answers.
+ * Requests a study kit of the token's session. The export service commits the request with its job before this returns.
  * @throws DomainError `forbidden`, `tooManyRequests`, `unavailable`
  */
 export async function requestStudyKitExport(

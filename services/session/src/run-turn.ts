@@ -34,7 +34,7 @@ async function prepareTurn(ports: Ports, db: TenantDb, { data, attempt }: Tenant
   return (await turnStore(db).prepare(data.turnId, attempt, ports.settings.historyTokens)) ?? null;
 }
 
-/** Answers a message: streams the agent's reply into the event log, then stores it and ends the turn. */
+/** Runs a turn: streams the agent's reply into the event log, then stores it and ends the turn. */
 export function runTurn(ports: Ports, run: TurnRun): Promise<void> {
   return withRequestId(run.data.requestId, async () => {
     const turn =
@@ -64,7 +64,7 @@ async function generateReply(
     for await (const change of askAgent(ports, run, turn, AbortSignal.any([run.signal, limit.signal]))) {
       const { text, usage = reply.usage } = change;
       if (text !== '' && reply.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
-      // The reply's time limit starts when a model is asked: waiting for the model does not count.
+      // The reply's time limit starts when the model is called; the wait for a model slot does not count.
       if (isModelAsked(usage) !== isModelAsked(reply.usage)) limit.restart();
       stream.push(change);
     }
@@ -92,7 +92,10 @@ async function generateReply(
 /** Maximum attempts of a turn whose agent is lost; jobs have as many. */
 const attempts = 3;
 
-/** Whether the agent was lost in a reply that has called tools: another one says again what came before the calls, and goes on after them. */
+/**
+ * Whether a reply that has called tools continues after the loss of its agent: another agent repeats the text before the calls and
+ * continues after them.
+ */
 function goesOn({ attempt }: TurnRun, { toolCalls }: PartialReply, error: unknown): boolean {
   return attempt < attempts && toolCalls.length > 0 && isAgentLost(error);
 }

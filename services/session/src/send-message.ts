@@ -43,7 +43,7 @@ export async function sendMessage(ports: Ports, request: TenantRequest, input: S
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
     const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
-    // Where possible this also claims the turn, which then starts right after the commit.
+    // If possible, this also claims the turn, which then starts right after the commit.
     const job = await jobs(db).append({
       kind: turnKind,
       key: String(sessionId),

@@ -1,6 +1,8 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
 
-/** Queues client transactions that lock a session's row. With the tenant in the key, calls from other tenants delay nobody. */
+/**
+ * Queues client transactions that lock a session's row. The key contains the tenant, so that calls of other tenants cause no delay.
+ */
 export function lockQueueOf({
   tenantId,
   sessionId,

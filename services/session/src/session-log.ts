@@ -22,11 +22,11 @@ export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
 
-/** A reply as far as the log has it, of its latest attempt with chunks or calls. */
+/** A reply as far as it is in the log: the parts of its latest attempt that has chunks or calls. */
 export interface StreamedReply {
   text: string;
   citations: Citation[] | null;
-  /** In the order in which they were begun, each as it is now. */
+  /** Calls in the order in which they began, each with its current status. */
   toolCalls: ToolCall[];
 }
 
@@ -58,7 +58,7 @@ export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
   obsolete: obsoleteParts,
 };
 
-/** What a reply is streamed as. */
+/** The parts in which a reply is streamed. */
 type ReplyPart = Extract<NonNullable<SessionEvent['kind']>, { $case: 'aiResponseChunk' | 'toolCallChanged' }>;
 
 function isReplyPart(kind: SessionEvent['kind']): kind is ReplyPart {
@@ -74,7 +74,10 @@ function withPart(reply: StreamedReply, part: ReplyPart): StreamedReply {
   return call ? { ...reply, toolCalls: withCall(reply.toolCalls, call) } : reply;
 }
 
-/** Turns and attempts run one after another, so parts of an earlier one come from a process that has lost its lease. */
+/**
+ * Filters parts of a process that has lost its lease: turns and attempts run one after another, so parts of an earlier one are
+ * obsolete.
+ */
 function obsoleteParts(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   let latest: TurnAttempt = { turnIndex: -1, attempt: 0 };
 

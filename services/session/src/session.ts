@@ -52,15 +52,15 @@ export const messages = table('messages', {
   tokensOut: column<number>(),
   costUsd: column<number>({ sql: (message) => `cast(${message}.cost_usd AS float8)` }),
   modelId: column<string | null>(),
-  /** Null where it is not known, and for USER. */
+  /** Null for USER and if unknown. */
   finishReason: column<FinishReason | null>(),
   /** Null for USER, and for messages before this column. */
   tokensEstimated: column<boolean | null>(),
   /** A card, table or list; null when there is none. */
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
-  /** Null where no passages were searched for. */
+  /** Null if no passages were searched. */
   citations: column<Citation[] | null>({ json: true, long: 'NULL' }),
-  /** Null where the reply made none. */
+  /** Null if the reply made no calls. */
   toolCalls: column<ToolCall[] | null>({ json: true, long: 'NULL' }),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),

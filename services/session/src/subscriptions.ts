@@ -48,7 +48,7 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
   }
 }
 
-/** A greeting answers no message: clients see 0. */
+/** The turn index that clients see; 0 for a greeting, which has no message. */
 function shownIndex({ turnIndex }: { turnIndex: number }): number {
   return Math.max(0, turnIndex);
 }

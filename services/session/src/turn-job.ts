@@ -2,7 +2,7 @@ import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
-/** Answers one message. The job's key is the session's id, so that its turns run in order. */
+/** Runs one turn. The job's key is the session's id, so that its turns run in order. */
 export interface TurnJob {
   sessionId: number;
   turnId: number;

@@ -41,7 +41,7 @@ export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
-  /** What `prepare` would read; undefined if another turn is open, or a message was stored while this one waited for the lock. */
+  /** The result of `prepare`; undefined if another turn is open, or a message was stored while this one waited for the lock. */
   prepared: PreparedTurn | undefined;
 }
 
@@ -73,12 +73,12 @@ export interface Reply {
   modelId: string | null;
   finishReason: FinishReason | null;
   tokensEstimated: boolean;
-  /** 0 where no model was asked: the size of the last context stays. */
+  /** 0 if no model was called; then the session's last context size is unchanged. */
   contextTokens: number;
-  /** Null where no passages were searched for. */
+  /** Null if no passages were searched. */
   citations: Citation[] | null;
   toolCalls: ToolCall[];
-  /** A card, table or list; null where there is none. */
+  /** A card, table or list; null if there is none. */
   structuredContent: unknown;
   interrupted: boolean;
 }
@@ -377,11 +377,11 @@ interface HistoryClauses {
   where: string;
   /** Columns of messages. */
   limit: number;
-  /** Which exchanges fit; `total`: the tokens of one and of all newer ones. */
+  /** The condition for exchanges that fit. `total` is the number of tokens of an exchange and all newer ones. */
   fitting: string;
 }
 
-/** The newest exchanges up to that of `turn` that fit whole, oldest first. */
+/** SQL for the newest exchanges, up to that of `turn`, that fit completely; oldest first. */
 function historySql({ sessionId, where, limit, fitting }: HistoryClauses): string {
   // Messages of an exchange are window peers, so both sums include all of it. One message beyond the limit is read, to see
   // whether the oldest exchange is whole.

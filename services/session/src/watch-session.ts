@@ -16,7 +16,10 @@ export interface WatchSession {
   follows?: () => void;
 }
 
-/** Each once and in order, from the event log or else the database. @throws DomainError `notFound`, `forbidden`, `invalid` */
+/**
+ * Streams each event once and in order, from the event log or, during an outage, the database.
+ * @throws DomainError `notFound`, `forbidden`, `invalid`
+ */
 export async function* watchSession(
   { database, eventLog, log }: Ports,
   { caller, signal }: TenantRequest,

@@ -38,9 +38,9 @@ export type McpToolSchemaDto = {
   __typename?: 'McpToolSchemaDto';
   /** The tool's name. */
   name: Scalars['String']['output'];
-  /** What it does; null where the server does not say. */
+  /** Description of the tool; null if the server gives none. */
   description?: Maybe<Scalars['String']['output']>;
-  /** The JSON Schema of its arguments; null where the server gives none. */
+  /** JSON Schema of the arguments; null if the server gives none. */
   inputSchema?: Maybe<Scalars['JSON']['output']>;
   /** When its schema was first seen to differ from the first one that was seen; null while it has not. */
   changedAt?: Maybe<Scalars['DateTime']['output']>;
@@ -53,9 +53,9 @@ export type CustomActionDto = {
   id: Scalars['Int']['output'];
   /** At most 200 characters; need not be unique. */
   name: Scalars['String']['output'];
-  /** What it does, for people and models; null without one. */
+  /** Description for people and models; null if there is none. */
   description?: Maybe<Scalars['String']['output']>;
-  /** The endpoint. `{name}` in its path or query stands for the argument of that name. */
+  /** The endpoint. `{name}` in its path or query is replaced by the argument of that name. */
   url: Scalars['String']['output'];
   /** GET, POST, PUT, PATCH or DELETE. */
   method: Scalars['String']['output'];
@@ -65,7 +65,10 @@ export type CustomActionDto = {
   extraHeaders?: Maybe<Scalars['JSON']['output']>;
   /** The header that the bearer token is sent in, without `Bearer`; null: `Authorization: Bearer <token>`. */
   credentialSecretHeaderName?: Maybe<Scalars['String']['output']>;
-  /** Where the credential comes from: null (the bearer token, or none), MESSAGING_TENANT, PARTNER_A, PARTNER_B, PARTNER_C, SESSION_PARTNER_A, SESSION_PARTNER_B or SESSION_PARTNER_C. */
+  /**
+   * Source of the credential: null (the bearer token, or none), MESSAGING_TENANT, PARTNER_A, PARTNER_B, PARTNER_C, SESSION_PARTNER_A,
+   * SESSION_PARTNER_B or SESSION_PARTNER_C.
+   */
   credentialSource?: Maybe<Scalars['String']['output']>;
   /** When the action was made. */
   createdAt: Scalars['DateTime']['output'];
@@ -80,7 +83,7 @@ export type CertifiedOperationDto = {
   key: Scalars['String']['output'];
   /** Its name. */
   name: Scalars['String']['output'];
-  /** What it does; null without one. */
+  /** Description; null if there is none. */
   description?: Maybe<Scalars['String']['output']>;
   /** GET, POST, PUT, PATCH or DELETE. */
   method: Scalars['String']['output'];
@@ -92,7 +95,7 @@ export type CertifiedOperationDto = {
   compatibleCredentialSources: Array<Scalars['String']['output']>;
 };
 
-/** What was called. */
+/** Kind of the called target. */
 export type OutboundCallKind =
   /** A tool of a connector. */
   | 'TOOL'
@@ -108,19 +111,19 @@ export type OutboundCallDto = {
   id: Scalars['Int']['output'];
   /** When it began. */
   at: Scalars['DateTime']['output'];
-  /** What was called. */
+  /** Kind of the called target. */
   kind: OutboundCallKind;
   /** The connector or action, by id; it may have been deleted since. */
   target: Scalars['Int']['output'];
   /** The tool's or the action's name; the connector's where its tools were listed. */
   name: Scalars['String']['output'];
-  /** The HTTP status of the answer; null where there was none. */
+  /** HTTP status of the response; null if there was none. */
   status?: Maybe<Scalars['Int']['output']>;
   /** How long it took, in milliseconds. */
   durationMs: Scalars['Int']['output'];
   /** Bytes of the answer that were read. */
   bytes: Scalars['Int']['output'];
-  /** Why it failed; null where it did not. */
+  /** Error kind of a failed call; null if it succeeded. */
   errorKind?: Maybe<Scalars['String']['output']>;
 };
 
@@ -134,13 +137,13 @@ export type CreateMcpConnectorInput = {
   apiKey: Scalars['String']['input'];
 };
 
-/** What is omitted stays. To change the credential, make a new connector. */
+/** Omitted fields are unchanged. To change the credential, create a new connector. */
 export type UpdateMcpConnectorInput = {
   /** The connector. */
   id: Scalars['Int']['input'];
-  /** As in CreateMcpConnectorInput; null is refused. */
+  /** See CreateMcpConnectorInput; null is refused. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** As in CreateMcpConnectorInput; null is refused. */
+  /** See CreateMcpConnectorInput; null is refused. */
   serverUrl?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -151,7 +154,7 @@ export type UpdateMcpConnectorInput = {
 export type CreateCustomActionInput = {
   /** At most 200 characters; not blank. */
   name: Scalars['String']['input'];
-  /** http or https, at most 2,000 characters; its host must have a public address. `{name}` in its path or query stands for an argument. */
+  /** http or https, at most 2,000 characters; the host must have a public address. `{name}` in path or query is a placeholder for an argument. */
   url: Scalars['String']['input'];
   /** GET, POST, PUT, PATCH or DELETE. Default: POST. */
   method?: InputMaybe<Scalars['String']['input']>;
@@ -175,23 +178,23 @@ export type CreateCustomActionInput = {
   credentialSource?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What is omitted stays. A credential cannot be changed: make a new action. Null is refused for `name`, `url` and `method`. */
+/** Omitted fields are unchanged. To change the credential, create a new action. Null is refused for `name`, `url` and `method`. */
 export type UpdateCustomActionInput = {
   /** The action. */
   id: Scalars['Int']['input'];
-  /** As in CreateCustomActionInput. */
+  /** See CreateCustomActionInput. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** As in CreateCustomActionInput. Refused for actions with a provisioned or messaging credential, where it differs. */
+  /** See CreateCustomActionInput. A different value is refused for actions with a provisioned or messaging credential. */
   url?: InputMaybe<Scalars['String']['input']>;
-  /** As in CreateCustomActionInput. Refused as `url` is. */
+  /** See CreateCustomActionInput. Refused in the same cases as `url`. */
   method?: InputMaybe<Scalars['String']['input']>;
-  /** As in CreateCustomActionInput; null clears it. */
+  /** See CreateCustomActionInput; null clears it. */
   description?: InputMaybe<Scalars['String']['input']>;
-  /** As in CreateCustomActionInput; null clears it. */
+  /** See CreateCustomActionInput; null clears it. */
   argsSchema?: InputMaybe<Scalars['JSON']['input']>;
   /** Replaces all of them; null or {} clears them. */
   extraHeaders?: InputMaybe<Scalars['JSON']['input']>;
-  /** Null clears it. Refused where no bearer token is stored. */
+  /** Null clears it. Refused if no bearer token is stored. */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
   /** A SESSION_* source drops a stored credential; null turns a SESSION_* action into one without a credential, and is refused for a provisioned one. */
   credentialSource?: InputMaybe<Scalars['String']['input']>;
@@ -199,13 +202,13 @@ export type UpdateCustomActionInput = {
 
 export type Query = {
   __typename?: 'Query';
-  /** A connector; null where it is absent. */
+  /** A connector; null if it does not exist. */
   mcpConnector?: Maybe<McpConnectorDto>;
   /** All connectors of the tenant, by id. */
   mcpConnectors: Array<McpConnectorDto>;
   /**
-   * The tools of a connector, asked of its server at most every 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) where the server refuses the
-   * credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) where it cannot be reached or does not speak MCP; NOT_FOUND for an absent connector.
+   * The tools of a connector, requested from its server at most every 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) if the server refuses the
+   * credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if it cannot be reached or does not speak MCP, NOT_FOUND for an absent connector.
    */
   listMcpTools: Array<McpToolSchemaDto>;
   /** All custom actions of the tenant, by id. */
@@ -238,7 +241,7 @@ export type Mutation = {
   createMcpConnector: McpConnectorDto;
   /** Changes a connector. NOT_FOUND for an absent one, BAD_REQUEST for a bad field. */
   updateMcpConnector: McpConnectorDto;
-  /** Deletes a connector; true. What names it fails from then on. NOT_FOUND for an absent one. */
+  /** Deletes a connector; returns true. Workflows and agents that use it fail from then on. NOT_FOUND if it does not exist. */
   deleteMcpConnector: Scalars['Boolean']['output'];
   /** Makes a custom action. BAD_REQUEST naming every bad field. */
   createCustomAction: CustomActionDto;

@@ -31,7 +31,7 @@ export type AgentUseCase =
 export type AgentStatus =
   /** Sessions may start. */
   | 'ACTIVE'
-  /** `startSession` is BAD_REQUEST; sessions that run go on. */
+  /** New sessions are refused with BAD_REQUEST; running ones continue. */
   | 'INACTIVE';
 
 /** Quality of the synthesised voice, lowest first. */
@@ -50,14 +50,14 @@ export type AvatarGenderCode =
   /** Male. */
   | 'M';
 
-/** How the avatar is shown: a hosted video avatar, or 3D in the client. */
+/** Kind of avatar: a hosted video avatar, or 3D in the client. */
 export type AvatarBackend =
   /** A vendor's video avatar, named by `avatarBackendConfig`. */
   | 'HOSTED_API'
   /** A 3D model (`avatarGlb`) that the client draws. */
   | 'CLIENT_3D';
 
-/** Where a model is served. */
+/** The provider that serves a model. */
 export type LlmProviderType =
   /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
   | 'CLOUD_HOSTED_MODELS'
@@ -66,9 +66,9 @@ export type LlmProviderType =
   /** A model vendor's own API. */
   | 'DIRECT_MODEL_API';
 
-/** How a text ended. */
+/** Reason why a model's text ended. */
 export type FinishReason =
-  /** The model said all that it had to say. */
+  /** The model completed its text. */
   | 'STOP'
   /** The model's limit of tokens was reached: the text is cut. */
   | 'LENGTH'
@@ -116,7 +116,7 @@ export type AgentDto = {
   evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
   /** Labels that the recommendation is one of. */
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
-  /** The URL that evaluations are posted to (`externalSyncDeliveries`); null: none. */
+  /** The URL that evaluations are posted to (`externalSyncDeliveries`); null if there is none. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
   /** Name of the secret that signs those posts, never the secret itself. Null: nothing is posted until there is one. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
@@ -124,7 +124,7 @@ export type AgentDto = {
   externalSyncOwnerId?: Maybe<Scalars['Int']['output']>;
   /** Target field to a JSONPath of the payload; what is posted then is the object of these fields. Null: the payload. */
   externalSyncSchemaConfig?: Maybe<Scalars['JSON']['output']>;
-  /** Null: the tenant's, else the platform's default. */
+  /** Null: the tenant's provider, else the platform's default. */
   llmProviderOverride?: Maybe<LlmProviderType>;
   /** Used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: Maybe<Scalars['String']['output']>;
@@ -132,7 +132,7 @@ export type AgentDto = {
   avatarBackend: AvatarBackend;
   /** {vendorAvatarId, vendorAvatarModel}; always there with HOSTED_API. */
   avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
-  /** The knowledge bases that its replies draw on; null: none. One that was deleted since is passed over. */
+  /** Knowledge bases that replies may use; null if there are none. Deleted bases are skipped. */
   knowledgeBaseIds?: Maybe<Array<Scalars['Int']['output']>>;
   /** The tools and actions that its model may call in a turn. One that was deleted since is passed over. */
   tools: Array<AgentToolDto>;
@@ -212,7 +212,7 @@ export type CreateAgentInput = {
    * A path of names and indexes alone gives its value or null, any other path the list of its values.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Default: the tenant's, else the platform's. */
+  /** Default: the tenant's provider, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
   /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
@@ -220,15 +220,15 @@ export type CreateAgentInput = {
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Knowledge bases of the tenant that its replies draw on: at most 5 different ones; one that is not there is NOT_FOUND. */
+  /** At most 5 different knowledge bases of the tenant that replies may use; NOT_FOUND if one does not exist. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
-  /** Tools and actions of the tenant that its model may call in a turn: at most 20 different ones; one that is not there is NOT_FOUND. */
+  /** At most 20 different tools and actions of the tenant that the model may call; NOT_FOUND if one does not exist. */
   tools?: InputMaybe<Array<AgentToolInput>>;
 };
 
 /**
- * Omitted fields stay; null clears what may be null, and is refused for name, personaPrompt, position, status, useCase,
- * voiceTier, vadThreshold and avatarBackend. Limits are those of CreateAgentInput.
+ * Omitted fields are unchanged. Null clears optional fields; it is refused for name, personaPrompt, position, status, useCase, voiceTier,
+ * vadThreshold and avatarBackend. Limits are those of CreateAgentInput.
  */
 export type UpdateAgentInput = {
   /** At most 200 characters; not blank. */
@@ -282,7 +282,7 @@ export type UpdateAgentInput = {
    * A path of names and indexes alone gives its value or null, any other path the list of its values.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Null: the tenant's, else the platform's. */
+  /** Null: the tenant's provider, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
   /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
@@ -290,9 +290,9 @@ export type UpdateAgentInput = {
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Knowledge bases of the tenant: at most 5 different ones; one that is added and not there is NOT_FOUND. Null or empty: none. */
+  /** At most 5 different knowledge bases of the tenant; NOT_FOUND if an added one does not exist. Null or empty: none. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
-  /** Tools and actions of the tenant: at most 20 different ones; one that is added and not there is NOT_FOUND. Null or empty: none. */
+  /** At most 20 different tools and actions of the tenant; NOT_FOUND if an added one does not exist. Null or empty: none. */
   tools?: InputMaybe<Array<AgentToolInput>>;
 };
 
@@ -320,7 +320,7 @@ export type AvatarModelDto = {
   filename: Scalars['String']['output'];
   /** The display name. */
   label: Scalars['String']['output'];
-  /** FEMALE, MALE, or what an operator's own catalogue says. */
+  /** FEMALE, MALE, or a value of the operator's own catalogue. */
   gender: Scalars['String']['output'];
 };
 
@@ -354,9 +354,9 @@ export type AuditLogDto = {
   auditableId: Scalars['Float']['output'];
   /** Always UPDATE. */
   action: AuditActionEnum;
-  /** Who did it, as at that time. */
+  /** The user who made the change. */
   userId?: Maybe<Scalars['Float']['output']>;
-  /** The username, else the full name, as at that time. */
+  /** The user's username at that time, else the full name. */
   username?: Maybe<Scalars['String']['output']>;
   /** Field to {from, to}, changed fields only. */
   changes?: Maybe<Scalars['JSONObject']['output']>;
@@ -368,7 +368,7 @@ export type AuditLogDto = {
 export type GenerateTextInput = {
   /** 1 to 4,000 characters, not blank. */
   prompt: Scalars['String']['input'];
-  /** Who is asked first; where it is not configured, or omitted, the platform's default. Overrides of agents and tenants play no part. */
+  /** The first provider to try; the platform's default if omitted or not configured. Overrides of agents and tenants do not apply. */
   provider?: InputMaybe<LlmProviderType>;
   /** Replaces the model of `provider`; it must have a price. Ignored by HOSTED_SMALL_MODEL, without `provider`, and by fallbacks. */
   modelId?: InputMaybe<Scalars['String']['input']>;
@@ -387,7 +387,7 @@ export type GenerateTextResultDto = {
   modelId: Scalars['String']['output'];
   /** The cost. */
   costUsd: Scalars['Float']['output'];
-  /** How the text ended; null if unknown. */
+  /** Why the text ended; null if unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
@@ -415,11 +415,11 @@ export type TextGenerationEventDto = {
   modelId?: Maybe<Scalars['String']['output']>;
   /** Why it failed, safe to show; null otherwise. */
   error?: Maybe<Scalars['String']['output']>;
-  /** How the text ended; null before the end, and if unknown. */
+  /** Why the text ended; null before the end, and if unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
-/** Which provider to try. */
+/** The provider to try. */
 export type TestLlmProviderInput = {
   /** The provider. */
   provider: LlmProviderType;
@@ -427,12 +427,12 @@ export type TestLlmProviderInput = {
   modelId?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** How a provider took a tiny call. */
+/** Result of a minimal call of a provider. */
 export type TestLlmProviderResultDto = {
   __typename?: 'TestLlmProviderResultDto';
   /** Whether it answered. */
   ok: Scalars['Boolean']['output'];
-  /** The provider; null where it is not configured. */
+  /** The provider; null if it is not configured. */
   providerId?: Maybe<Scalars['String']['output']>;
   /** The model that was asked; null where the provider is not configured. */
   modelId?: Maybe<Scalars['String']['output']>;
@@ -575,7 +575,7 @@ export type WorkflowIssueDto = {
   message: Scalars['String']['output'];
 };
 
-/** A workflow to make. */
+/** A new workflow. */
 export type CreateWorkflowInput = {
   /** At most 200 characters; not blank. */
   name: Scalars['String']['input'];
@@ -588,7 +588,7 @@ export type CreateWorkflowInput = {
   draft?: InputMaybe<Scalars['JSON']['input']>;
 };
 
-/** Omitted fields stay; null clears the description, and is refused for name and draft. Limits are those of CreateWorkflowInput. */
+/** Omitted fields are unchanged. Null clears the description; it is refused for name and draft. Limits are those of CreateWorkflowInput. */
 export type UpdateWorkflowInput = {
   /** At most 200 characters; not blank. */
   name?: InputMaybe<Scalars['String']['input']>;
@@ -639,23 +639,26 @@ export type GenerateWorkflowDiffResultDto = {
 export type Query = {
   __typename?: 'Query';
   /**
-   * The runs of a session's turns, newest first, kept for `AGENT_WORKFLOW_RUN_DAYS`; none for a session that is not there. Whole by default;
-   * `first`, at least 1, bounds it, `after` is the id to go on below.
+   * Runs of a session's turns, newest first, kept for `AGENT_WORKFLOW_RUN_DAYS`; empty for an absent session. All by default; `first` (at
+   * least 1) limits their number, `after` is the id of the last one already read.
    */
   workflowRuns: Array<WorkflowRunDto>;
-  /** Null when it is not there, not the caller's, or deleted. */
+  /** An agent; null if it is absent, deleted or another tenant's. */
   agent?: Maybe<AgentDto>;
-  /** The tenant's agents by id. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the id to go on from. */
+  /**
+   * Agents of the tenant by id; all by default. `first` (at least 1) limits their number; `after` (at least 0) is the id of the last one
+   * already read.
+   */
   agents: Array<AgentDto>;
-  /** How many agents the tenant has, deleted ones not counted. */
+  /** Number of the tenant's agents, without deleted ones. */
   agentCount: Scalars['Int']['output'];
   /** Suggestions for avatarGlb, ttsVoice, ttsLang and lipsyncLang. */
   agentConfigOptions: AgentConfigOptionsDto;
   /** Changes by updateAgent, newest first. Those of a deleted agent stay readable. */
   agentAuditLogs: Array<AuditLogDto>;
-  /** One completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before any provider is asked. */
+  /** Generates one completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before a provider is called. */
   generateText: GenerateTextResultDto;
-  /** A workflow; null where it is absent. */
+  /** A workflow; null if it does not exist. */
   workflow?: Maybe<WorkflowDto>;
   /** The tenant's workflows by id. */
   workflows: Array<WorkflowDto>;
@@ -735,27 +738,27 @@ export type Mutation = {
   createAgent: AgentDto;
   /** Changes an agent; a session that runs takes it over with its next turn. */
   updateAgent: AgentDto;
-  /** Deletes an agent. Its sessions stay readable, and running ones go on. */
+  /** Deletes an agent. Its sessions stay readable, and running ones continue. */
   deleteAgent: Scalars['Boolean']['output'];
   /** Makes a workflow. BAD_REQUEST for a bad field, and (`LIMIT_REACHED`) where the tenant has 200. */
   createWorkflow: WorkflowDto;
-  /** Changes name, description or draft; what is published stays. */
+  /** Changes name, description or draft. The published version is unchanged. */
   updateWorkflow: WorkflowDto;
   /**
-   * Makes the draft the next version, which sessions run that start from then on; where it is what is published already, nothing changes. BAD_REQUEST
-   * naming every problem of the draft, as `validateWorkflow` does, with paths that begin with `draft`.
+   * Publishes the draft as the next version, which later sessions run; running sessions keep theirs. Nothing changes if the draft equals the
+   * published version. BAD_REQUEST with every problem of the draft, like `validateWorkflow`, with paths that begin with `draft`.
    */
   publishWorkflow: WorkflowDto;
-  /** Puts a version into the draft; what is published stays. NOT_FOUND for an absent workflow or version. */
+  /** Copies a version into the draft. The published version is unchanged. NOT_FOUND for an absent workflow or version. */
   restoreWorkflowVersion: WorkflowDto;
-  /** Deletes a workflow; true. CONFLICT (`WORKFLOW_ATTACHED`) naming the agents that it is attached to. */
+  /** Deletes a workflow; returns true. CONFLICT (`WORKFLOW_ATTACHED`) with the agents that it is attached to. */
   deleteWorkflow: Scalars['Boolean']['output'];
   /**
-   * A definition by the tenant's model, metered. Nothing is saved. BAD_REQUEST, WORKFLOW_NOT_GENERATED where the model wrote none that is valid after
-   * two corrections, and without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
+   * Generates a definition with the tenant's model, metered. Nothing is saved. BAD_REQUEST, WORKFLOW_NOT_GENERATED if the model wrote no
+   * valid definition after two corrections, or without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
    */
   aiGenerateWorkflow: AiGenerateWorkflowResultDto;
-  /** A workflow's draft, changed by the tenant's model, metered. Nothing is saved. Refused as `aiGenerateWorkflow`. */
+  /** Changes a workflow's draft with the tenant's model, metered. Nothing is saved. Refused like `aiGenerateWorkflow`. */
   generateWorkflowDiff: GenerateWorkflowDiffResultDto;
   /** Starts a completion and returns at once; refused at the spending cap like `generateText`. The completion continues without subscribers. */
   startTextGeneration: StartTextGenerationResultDto;
@@ -834,10 +837,10 @@ export type MutationTestLlmProviderArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * The events of one generation. With `after: "0"`, all of them, however late the client subscribes; with an event's `eventId`, those
-   * after it. Without `after`, only new events: a client that subscribes after the event that is `done` gets none and stays subscribed.
-   * FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that is
-   * `done`.
+   * Events of one generation. With `after: "0"` all of them are replayed, however late the client subscribes; with an event's `eventId`,
+   * those after it. Without `after`, only new events are sent, so a client that subscribes after the last event (`done`) gets none and stays
+   * subscribed. FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that
+   * is `done`.
    */
   textGenerationEvents: TextGenerationEventDto;
 };

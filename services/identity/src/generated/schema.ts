@@ -25,7 +25,7 @@ export type AccessToken = {
   accessToken: Scalars['String']['output'];
   /** Seconds until the access token ends. */
   expiresIn: Scalars['Float']['output'];
-  /** Opaque and single-use: `refreshToken` answers its successor. */
+  /** An opaque, single-use token. `refreshToken` exchanges it for its successor. */
   refreshToken: Scalars['String']['output'];
   /** Seconds until the refresh token ends. */
   refreshExpiresIn: Scalars['Float']['output'];
@@ -53,9 +53,9 @@ export type User = {
   phoneCode?: Maybe<Scalars['String']['output']>;
   /** National digits, as given at registration, in ASCII. */
   phoneNumber?: Maybe<Scalars['String']['output']>;
-  /** Number of an identity document, as given; kept encrypted. Null: none was given. */
+  /** Number of an identity document, as given; stored encrypted. Null if none was given. */
   idNo?: Maybe<Scalars['String']['output']>;
-  /** Kind of that document, in the words of whoever registered. */
+  /** Kind of that document, as given at the registration. */
   idType?: Maybe<Scalars['String']['output']>;
   /** Others give it as `referralCode` when they register. */
   referralCode: Scalars['String']['output'];
@@ -80,21 +80,21 @@ export type AuthProvider =
   /** NOT_IMPLEMENTED. */
   | 'RESERVED_PROVIDER_2';
 
-/** What a tenant has subscribed to, lowest first. Whether owners may raise it themselves is a setting of the platform. */
+/** Subscription plans, lowest first. A setting of the platform decides whether owners may upgrade themselves. */
 export type TenantPlanEnum =
   /** Every tenant starts here. */
   | 'DEV'
   | 'PRO'
   | 'ENTERPRISE';
 
-/** Which system bills the tenant. */
+/** The system that bills the tenant. */
 export type PrimaryBillingAccountEnum =
   /** The external identity provider. */
   | 'IDP_ONE'
   /** This platform; the default. */
   | 'PLATFORM';
 
-/** Where a model is served. */
+/** The provider that serves a model. */
 export type LlmProviderType =
   /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
   | 'CLOUD_HOSTED_MODELS'
@@ -113,7 +113,7 @@ export type SignInInput = {
   password: Scalars['String']['input'];
 };
 
-/** What `refreshToken` takes. */
+/** Input of `refreshToken`. */
 export type RefreshAccessTokenInput = {
   /** The latest refresh token of the sign-in. */
   refreshToken: Scalars['String']['input'];
@@ -135,15 +135,15 @@ export type RegisterInput = {
   fcmToken?: InputMaybe<Scalars['String']['input']>;
   /** Number of an identity document; goes with idType. Kept as given; compared whatever its case, width and digits. */
   idNo?: InputMaybe<Scalars['String']['input']>;
-  /** Kind of that document, at most 64 characters; told apart from other kinds with the same number. */
+  /** Kind of that document, at most 64 characters. Equal numbers of different kinds are different documents. */
   idType?: InputMaybe<Scalars['String']['input']>;
   /** Another user's referral code. */
   referralCode?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A code or link token that was sent to somebody. */
+/** A code or link token that was sent to a user. */
 export type ValidateSecuredTokenInput = {
-  /** As it was received. */
+  /** The code or token as received. */
   token: Scalars['String']['input'];
   /** Email or phone that it was sent to. For a code without id it is needed, and the newest code sent there counts. */
   contact?: InputMaybe<Scalars['String']['input']>;
@@ -151,11 +151,11 @@ export type ValidateSecuredTokenInput = {
   id?: InputMaybe<Scalars['Float']['input']>;
 };
 
-/** What a code or link is for; it is good for nothing else. */
+/** Purpose of a code or link. It is valid for no other purpose. */
 export type TokenPurpose =
   /** To prove who one is when signing in. */
   | 'SIGN_IN'
-  /** To register. Sent to contacts that nobody has registered. */
+  /** Registration. Only sent to contacts without an account. */
   | 'SIGN_UP'
   /** To set a new password by `forgotPasswordWithOTP`. */
   | 'RESET_PASSWORD'
@@ -174,7 +174,7 @@ export type GenerateOtpInput = {
   purpose: TokenPurpose;
 };
 
-/** What `resetUserPasswordWithUrl` takes. */
+/** Input of `resetUserPasswordWithUrl`. */
 export type ResetPasswordEmailInput = {
   /** Email of the account; without it nothing is sent. */
   email?: InputMaybe<Scalars['String']['input']>;
@@ -182,7 +182,7 @@ export type ResetPasswordEmailInput = {
   purpose: TokenPurpose;
 };
 
-/** What `forgotPasswordWithOTP` takes. */
+/** Input of `forgotPasswordWithOTP`. */
 export type PasswordWithOtpInput = {
   /** 8 to 128 characters, not the email, not a common password. */
   newPassword: Scalars['String']['input'];
@@ -190,7 +190,7 @@ export type PasswordWithOtpInput = {
   token: ValidateSecuredTokenInput;
 };
 
-/** What `changePassword` takes. */
+/** Input of `changePassword`. */
 export type PasswordInput = {
   /** 8 to 128 characters, not the email, not a common password. */
   newPassword: Scalars['String']['input'];
@@ -205,15 +205,15 @@ export type TwoFactorInfo = {
   output: Scalars['String']['output'];
 };
 
-/** What `bindTwoFactor` takes. */
+/** Input of `bindTwoFactor`. */
 export type BindTwoFactorInput = {
-  /** As `generateTwoFactor` answered it to this user within the last 10 minutes. */
+  /** The secret that `generateTwoFactor` returned to this user within the last 10 minutes. */
   secret: Scalars['String']['input'];
   /** A current code of that secret. */
   code: Scalars['String']['input'];
 };
 
-/** What `unbindTwoFactor` takes. */
+/** Input of `unbindTwoFactor`. */
 export type UnbindTwoFactorInput = {
   /** A current code of the bound secret. */
   code: Scalars['String']['input'];
@@ -230,13 +230,13 @@ export type TenantDto = {
   plan: TenantPlanEnum;
   /** True while the tenant's own switch or the operator's is on. */
   isSuspended: Scalars['Boolean']['output'];
-  /** Provider for agents without an override of their own; null: the platform's default. */
+  /** Provider of agents without an override; null: the platform's default. */
   llmProviderOverride?: Maybe<LlmProviderType>;
   /** Used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: Maybe<Scalars['String']['output']>;
   /** PLATFORM until it is chosen otherwise; never inferred from how people sign in. */
   primaryBillingAccount: PrimaryBillingAccountEnum;
-  /** Where the tenant's data is wanted, as a code of up to 32 characters. */
+  /** Requested region of the tenant's data, a code of up to 32 characters. */
   region?: Maybe<Scalars['String']['output']>;
   /** When the tenant was made. */
   createdAt: Scalars['DateTime']['output'];
@@ -252,7 +252,7 @@ export type CreateTenantInput = {
   name: Scalars['String']['input'];
   /** Default DEV. */
   plan?: InputMaybe<TenantPlanEnum>;
-  /** At most 32 characters; one of the operator's regions where it names some. */
+  /** At most 32 characters; if the operator has listed regions, one of them. */
   region?: InputMaybe<Scalars['String']['input']>;
   /** Provider for its agents; default: the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
@@ -266,7 +266,7 @@ export type UpdateTenantInput = {
   name?: InputMaybe<Scalars['String']['input']>;
   /** Owner only. A raise may be for the operator alone: FORBIDDEN, `PLAN_CHANGE_BY_OPERATOR`. */
   plan?: InputMaybe<TenantPlanEnum>;
-  /** At most 32 characters; one of the operator's regions where it names some. */
+  /** At most 32 characters; if the operator has listed regions, one of them. */
   region?: InputMaybe<Scalars['String']['input']>;
   /** The tenant's own switch; owner only. The operator's cannot be lifted: FORBIDDEN, `SUSPENDED_BY_OPERATOR`. */
   isSuspended?: InputMaybe<Scalars['Boolean']['input']>;
@@ -285,12 +285,12 @@ export type GenerateApiKeyResult = {
   warning: Scalars['String']['output'];
 };
 
-/** What the tenant has used of models, whoever of it called them: sessions, evaluations and direct calls. */
+/** Model usage of the whole tenant: sessions, evaluations and direct calls. */
 export type ApiUsageSummaryDto = {
   __typename?: 'ApiUsageSummaryDto';
-  /** In USD, in this calendar month (UTC). */
+  /** Cost in USD in this calendar month (UTC). */
   costThisMonthUsd: Scalars['Float']['output'];
-  /** In USD: at it, further calls of models are refused until the month ends. That of the plan, where nothing else was agreed. */
+  /** Spend cap in USD; at the cap, model calls are refused until the month ends. It is the plan's cap unless another was agreed. */
   monthlySpendCapUsd: Scalars['Float']['output'];
   /** Over the tenant's lifetime, most calls first. */
   breakdown: Array<ApiUsageBreakdownItemDto>;
@@ -301,7 +301,7 @@ export type ApiUsageBreakdownItemDto = {
   __typename?: 'ApiUsageBreakdownItemDto';
   /** The model that served them. */
   model: Scalars['String']['output'];
-  /** What they were for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test` and the like. */
+  /** Purpose of the calls: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test` and the like. */
   operation: Scalars['String']['output'];
   /** Calls that were served; refused ones do not count. */
   count: Scalars['Int']['output'];
@@ -362,7 +362,10 @@ export type UpsertAvatarConfigInput = {
 
 export type Query = {
   __typename?: 'Query';
-  /** Whether somebody could register so: {registerable, reasons}; reasons are EMAIL_TAKEN, ID_NO_TAKEN, EMAIL_INVALID, CLOSED. */
+  /**
+   * Whether a registration with these values is possible: {registerable, reasons}. Reasons are EMAIL_TAKEN, ID_NO_TAKEN, EMAIL_INVALID,
+   * CLOSED.
+   */
   isRegisterable: Scalars['JSONObject']['output'];
   /** The signed-in person. */
   getAuthProfile?: Maybe<User>;
@@ -370,7 +373,7 @@ export type Query = {
   myTenant?: Maybe<TenantDto>;
   /** The live tenants that the user owns or is a member of, oldest first. */
   myTenants: Array<TenantDto>;
-  /** What the tenant's use of models has cost, and may cost. */
+  /** The tenant's cost of models, and its limit. */
   apiUsageSummary: ApiUsageSummaryDto;
   /** The tenant's avatar and voice defaults. */
   avatarConfig: AvatarConfigDto;
@@ -387,34 +390,34 @@ export type Mutation = {
   /** Signs in with a password. */
   login: AccessToken;
   /**
-   * Exchanges a refresh token for a new pair; the old one is spent. For 10 seconds, and while its successor is unused, it answers the same
-   * successor again, for a client that lost the answer. Any other second use counts as theft and ends the sign-in, in all tabs that share it. So a
-   * browser app refreshes under a Web Lock, and first reads the stored token again.
+   * Exchanges a refresh token for a new pair; the old one becomes invalid. For 10 seconds, while its successor is unused, the old one
+   * returns the same successor again, for a client that lost the response. Any other reuse counts as theft and ends the sign-in, in all tabs
+   * that share it. So browser apps should refresh under a Web Lock, after reading the stored token again.
    */
   refreshToken: AccessToken;
-  /** Makes a user and a tenant named <fullname>'s Workspace, and signs in. The token, where one is given or asked for, is used up. */
+  /** Creates a user and a tenant named <fullname>'s Workspace, and signs in. Consumes the token, if one is given or required. */
   register: AccessToken;
-  /** Sends a code of six digits, good for 10 minutes and one use. The random id of the code is answered for unknown contacts too. */
+  /** Sends a code of six digits, valid for 10 minutes and one use. Returns the random id of the code, also for unknown contacts. */
   generateOTP: Scalars['Int']['output'];
-  /** True for a right code or link token, which stays good. Each other one is the same BAD_REQUEST; five wrong codes lock a code. */
+  /** Returns true for a valid code or link token, which stays valid. All others get the same BAD_REQUEST; five wrong codes lock a code. */
   validateSecuredToken: Scalars['Boolean']['output'];
-  /** Mails a link that is good for one new password within an hour. True whether or not somebody has the email. */
+  /** Mails a link for setting one new password within an hour. Returns true whether or not the email has an account. */
   resetUserPasswordWithUrl: Scalars['Boolean']['output'];
-  /** Sets a new password by a code or link that was sent to the user, and ends all sign-ins. A second factor stays. */
+  /** Sets a new password with a code or link that was sent to the user, and ends all sign-ins. The second factor is unchanged. */
   forgotPasswordWithOTP: Scalars['Boolean']['output'];
   /**
-   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that its identity
-   * is linked to; else to the one with its verified email, and links it; else to a new account, in the tenant of its company.
-   * A ticket that is refused is UNAUTHENTICATED; an account that is linked to another identity CONFLICT; where no such provider is
-   * configured, BAD_REQUEST, `IDP_ONE_NOT_CONFIGURED`.
+   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that is linked to its
+   * identity; else to the account with its verified email, which is then linked; else to a new account in its company's tenant.
+   * UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST (`IDP_ONE_NOT_CONFIGURED`)
+   * without such a provider.
    */
   loginWithIdpOne: AccessToken;
   /**
-   * Adds a way to sign in. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none.
-   * True where the account has it already. CONFLICT: the identity belongs to another account, or the account has another identity.
+   * Adds a login method. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none. Returns true
+   * if the account already has it. CONFLICT: the identity belongs to another account, or the account has another identity.
    */
   linkIdentity: Scalars['Boolean']['output'];
-  /** Removes a way to sign in; true where the account has none of that kind. The last one is BAD_REQUEST, `LAST_LOGIN_METHOD`. */
+  /** Removes a login method; true if the account has none of that kind. Removing the last one is BAD_REQUEST, `LAST_LOGIN_METHOD`. */
   unlinkIdentity: Scalars['Boolean']['output'];
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
@@ -440,7 +443,10 @@ export type Mutation = {
   updateTenant: TenantDto;
   /** Deletes the tenant in use; owner only. */
   deleteTenant: Scalars['Boolean']['output'];
-  /** Turns this sign-in to another live tenant of the user, else NOT_FOUND. New sign-ins begin there; other ones stay where they are. */
+  /**
+   * Switches this sign-in to another live tenant of the user; NOT_FOUND otherwise. New sign-ins begin in that tenant; other existing ones
+   * are unchanged.
+   */
   switchTenant: TenantDto;
   /** Makes the tenant's API key; the previous one stops working at once. Owner only. */
   generateApiKey: GenerateApiKeyResult;

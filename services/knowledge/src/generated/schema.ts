@@ -18,7 +18,7 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** A named container of documents that answers can draw on. */
+/** A named collection of documents that replies can use. */
 export type KnowledgeBaseDto = {
   __typename?: 'KnowledgeBaseDto';
   /** The base's id; positive, like every id here. */
@@ -65,7 +65,7 @@ export type KnowledgeChunkPreviewDto = {
   chunkId: Scalars['Int']['output'];
   /** Its document. */
   documentId: Scalars['Int']['output'];
-  /** Its text. */
+  /** Text of the passage. */
   content: Scalars['String']['output'];
   /** Cosine similarity to the query, -1 to 1; higher is more relevant. */
   score: Scalars['Float']['output'];
@@ -94,7 +94,7 @@ export type EmbedResultDto = {
 /** The usage of an embedding. */
 export type EmbedUsageDto = {
   __typename?: 'EmbedUsageDto';
-  /** As reported by the endpoint, else characters / 4. */
+  /** The endpoint's count, else characters / 4. */
   inputTokens: Scalars['Int']['output'];
   /** Always 0. */
   outputTokens: Scalars['Int']['output'];
@@ -132,7 +132,7 @@ export type RequestKnowledgeDocumentUploadInput = {
   declaredSizeBytes: Scalars['Int']['input'];
 };
 
-/** Where to upload the file. */
+/** Where and how to upload the file. */
 export type RequestKnowledgeDocumentUploadResult = {
   __typename?: 'RequestKnowledgeDocumentUploadResult';
   /** A URL for one PUT of the file's bytes, valid for 15 minutes. */
@@ -147,9 +147,9 @@ export type ConfirmKnowledgeDocumentUploadInput = {
   knowledgeBaseId: Scalars['Int']['input'];
   /** A label of one line, at most 255 characters; not blank. */
   fileName: Scalars['String']['input'];
-  /** As requested. */
+  /** The requested type. */
   mimeType: Scalars['String']['input'];
-  /** As returned by `requestKnowledgeDocumentUpload`, unchanged. */
+  /** The key that `requestKnowledgeDocumentUpload` returned. */
   objectStorageKey: Scalars['String']['input'];
 };
 
@@ -229,7 +229,7 @@ export type Mutation = {
    * upload.
    */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
-  /** Deletes a document with its chunks and releases what it counted. */
+  /** Deletes a document with its chunks, and releases its share of the quotas. */
   deleteKnowledgeDocument: Scalars['Boolean']['output'];
   /** Queues a FAILED document for parsing again; chunks and embeds a READY one anew from its text. BAD_REQUEST while PENDING or PARSING. */
   resyncKnowledgeDocument: Scalars['Boolean']['output'];

@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts';
 import { requireOwnSession } from '../require-own-session.ts';
 import { sendMessage } from '../send-message.ts';
 
-/** As `sendMessage`, in the session of the caller's token. @throws DomainError `forbidden`, and as `sendMessage` */
+/** Sends a message in the session of the caller's token. @throws DomainError `forbidden`; the errors of `sendMessage` */
 export async function sdkSendMessage(
   ports: Ports,
   request: TenantRequest,

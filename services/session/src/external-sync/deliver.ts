@@ -21,7 +21,7 @@ import { type SyncJob, syncKind } from './sync-job.ts';
 /** How often a waiting delivery checks the suspension of its tenant. */
 const suspendedRetryMs = 30_000;
 
-/** The longest pause between two attempts, also where a receiver asks for a longer one. */
+/** The longest pause between two attempts, even if a receiver asks for a longer one. */
 const longestPauseMs = 2 * 60 * 60_000;
 
 export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs }: SessionConfig): JobDeclaration {

@@ -19,7 +19,7 @@ const page = z.object({
     .nullish(),
 });
 
-/** Newest first; none of an agent that is absent or another tenant's. @throws DomainError `invalid` */
+/** Lists deliveries, newest first. For an absent agent or another tenant's, the list is empty. @throws DomainError `invalid` */
 export async function listDeliveries(
   { database, sync }: Pick<Ports, 'database' | 'sync'>,
   { caller }: TenantRequest,

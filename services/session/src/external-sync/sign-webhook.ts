@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto';
 const prefix = 'whsec_';
 
 /**
- * The key that a provisioned secret stands for: the base64 after `whsec_`, as Standard Webhooks writes secrets, else the bytes of the text.
- * Undefined where that is no base64, or nothing.
+ * The key of a provisioned secret: the base64 after `whsec_`, the format of Standard Webhooks, otherwise the bytes of the text.
+ * Undefined if the base64 is invalid or empty.
  */
 export function webhookKey(secret: string): Buffer | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

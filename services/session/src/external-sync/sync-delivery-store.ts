@@ -139,7 +139,7 @@ export function syncDeliveryStore(db: TenantDb) {
       await rows('DELETE FROM sync_deliveries WHERE tenant_id = :tenantId', { tenantId });
     },
 
-    /** @returns whether none that ended on that day or before is left */
+    /** Deletes up to `maxRows` deliveries that ended on that day or before. @returns whether none remain */
     async deleteUntil(day: string, maxRows: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM sync_deliveries WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

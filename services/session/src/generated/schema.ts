@@ -18,9 +18,9 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** Where a conversation stands; ENDED and EXPIRED are final. */
+/** State of a conversation; ENDED and EXPIRED are final. */
 export type SessionStatus =
-  /** Being started; `startSession` answers once it is ACTIVE. */
+  /** Being started; `startSession` returns when it is ACTIVE. */
   | 'PENDING'
   /** Takes messages. */
   | 'ACTIVE'
@@ -29,16 +29,16 @@ export type SessionStatus =
   /** Ended by itself: without an event for too long (by default 24 hours), or too old (30 days). */
   | 'EXPIRED';
 
-/** Who said it. */
+/** Author of a message. */
 export type MessageRole =
   /** The person. */
   | 'USER'
   /** The agent, its greeting included. */
   | 'MODEL';
 
-/** How a text ended. */
+/** Reason why a model's text ended. */
 export type FinishReason =
-  /** The model said all that it had to say. */
+  /** The model completed its text. */
   | 'STOP'
   /** The model's limit of tokens was reached: the text is cut. */
   | 'LENGTH'
@@ -61,13 +61,16 @@ export type SessionDto = {
   agentId: Scalars['Float']['output'];
   /** Also once it has been deleted. */
   agent?: Maybe<AgentDto>;
-  /** As it is now; changes arrive on `sessionEvents`. */
+  /** The current status; changes are sent on `sessionEvents`. */
   status: SessionStatus;
   /** The caller's own identifier, as given. */
   clientExternalId: Scalars['String']['output'];
-  /** As given. */
+  /** The metadata given at the start. */
   metadata?: Maybe<Scalars['JSON']['output']>;
-  /** Oldest first. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the message id to go on from. */
+  /**
+   * Messages, oldest first; all by default. `first` (at least 1) limits their number; `after` (at least 0) is the id of the last message
+   * already read.
+   */
   messages: Array<MessageDto>;
   /** Accepted calls of interruptSession. */
   interruptCount: Scalars['Int']['output'];
@@ -92,36 +95,36 @@ export type SessionDtoMessagesArgs = {
   after?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** One thing said. */
+/** One message of a session. */
 export type MessageDto = {
   __typename?: 'MessageDto';
   /** The message's id; later ones of a session are higher. */
   id: Scalars['Int']['output'];
-  /** Id of the session that it was said in. */
+  /** Id of the message's session. */
   sessionId: Scalars['Float']['output'];
-  /** Who said it. */
+  /** Author of the message. */
   role: MessageRole;
-  /** A reply that was cut short holds what had been said of it. */
+  /** The text. An interrupted reply has the text up to its interruption. */
   text: Scalars['String']['output'];
   /** Place in the session, from 0 without gap. */
   turnIndex: Scalars['Float']['output'];
-  /** Input tokens: the provider's figure, else characters / 4; 0 for USER. */
+  /** Input tokens: the provider's count, otherwise characters / 4; 0 for USER. */
   tokensIn: Scalars['Float']['output'];
-  /** Output tokens, likewise. */
+  /** Output tokens: the provider's count, otherwise characters / 4; 0 for USER. */
   tokensOut: Scalars['Float']['output'];
   /** Whether a figure among them is an estimate. Null for USER, a static greeting, and messages before this field. */
   tokensEstimated?: Maybe<Scalars['Boolean']['output']>;
-  /** What it cost, in USD. */
+  /** Cost of the reply in USD. */
   costUsd: Scalars['Float']['output'];
   /** The model that served it. Null for USER, a static greeting, a reply that was cut short before a model was asked, and messages before this field. */
   modelId?: Maybe<Scalars['String']['output']>;
-  /** How the reply ended. Null for USER, a static greeting, a reply that was cut short, and where it is not known. */
+  /** Why the reply ended. Null for USER, static greetings, interrupted replies, and if unknown. */
   finishReason?: Maybe<FinishReason>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
-  /** The passages that the reply was given, the best first; empty where none were found. Null where none were searched for. */
+  /** The passages that the model was given, best first; empty if none were found, null if no search was made. */
   citations?: Maybe<Array<CitationDto>>;
-  /** The calls of tools that the reply made, in the order in which they were begun. Null where it made none. */
+  /** The tool calls of the reply, in the order in which they began; null if it made none. */
   toolCalls?: Maybe<Array<ToolCallDto>>;
   /** When the message was made. */
   createdAt: Scalars['DateTime']['output'];
@@ -148,9 +151,9 @@ export type CitationDto = {
 export type ToolCallStatus =
   /** It runs. */
   | 'STARTED'
-  /** It has a result. */
+  /** The call has a successful result. */
   | 'SUCCEEDED'
-  /** It has none, or one that says that it failed. */
+  /** The call has no result, or one that reports a failure. */
   | 'FAILED'
   /** It was cut off, with its reply or by the loss of a process. */
   | 'CANCELLED';
@@ -160,13 +163,13 @@ export type ToolCallDto = {
   __typename?: 'ToolCallDto';
   /** Unique in its reply. */
   callId: Scalars['String']['output'];
-  /** The tool's or the action's name, as the model was told it. */
+  /** The tool's or action's name, as the model knows it. */
   name: Scalars['String']['output'];
-  /** How it ended. */
+  /** Final status of the call. */
   status: ToolCallStatus;
-  /** From its start to its end, in ms. Null where it was cut off. */
+  /** Duration of the call in ms; null if it was cancelled or interrupted. */
   durationMs?: Maybe<Scalars['Int']['output']>;
-  /** Why it failed, e.g. REMOTE_TOO_SLOW. Null where it did not. */
+  /** Error kind of a failed call, e.g. REMOTE_TOO_SLOW; null if it did not fail. */
   errorKind?: Maybe<Scalars['String']['output']>;
 };
 
@@ -176,11 +179,11 @@ export type StartSessionInput = {
   agentId: Scalars['Int']['input'];
   /** The caller's own identifier for whom it talks to, at most 1,000 characters; echoed. */
   clientExternalId: Scalars['String']['input'];
-  /** At most 64 KB and 64 levels; echoed. Numbers are those of JavaScript: integers above 2^53 are rounded. */
+  /** Any JSON of at most 64 KB and 64 levels; returned unchanged. Numbers are those of JavaScript: integers above 2^53 are rounded. */
   metadata?: InputMaybe<Scalars['JSON']['input']>;
 };
 
-/** Something that the person says. */
+/** A message of the person. */
 export type SendMessageInput = {
   /** An ACTIVE session of the caller's tenant. */
   sessionId: Scalars['Int']['input'];
@@ -209,11 +212,11 @@ export type SdkStartInput = {
   useCase?: InputMaybe<AgentUseCase>;
   /** By default STANDARD; ignored beside agentId. */
   voiceTier?: InputMaybe<VoiceTier>;
-  /** The caller's own identifier for whom it talks to (`clientExternalId`), at most 1,000 characters; by default, or where it is blank, a new one. */
+  /** The caller's own identifier of the person (`clientExternalId`), at most 1,000 characters. Default, also if blank: a new identifier. */
   clientId?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What an agent is for; without labels of its own, its evaluations recommend by those of the use case. */
+/** Purpose of an agent. Evaluations of an agent without its own recommendation labels use those of its use case. */
 export type AgentUseCase =
   | 'CUSTOM'
   | 'EDUCATION'
@@ -231,7 +234,7 @@ export type VoiceTier =
   /** A neural voice of the generation after WAVENET. */
   | 'NEURAL2';
 
-/** All that a browser needs for a session; each setting is the agent's, else the tenant's, else the platform's. */
+/** Everything that a browser needs for a session. Each setting is the agent's, else the tenant's, else the platform's. */
 export type SdkStartResult = {
   __typename?: 'SdkStartResult';
   /** The new session, which is ACTIVE. */
@@ -242,7 +245,7 @@ export type SdkStartResult = {
   avatarToken: Scalars['String']['output'];
   /** Base URL of the voice service. */
   avatarServiceUrl: Scalars['String']['output'];
-  /** Where GraphQL is, over HTTP and WebSocket. */
+  /** URL of GraphQL over HTTP and WebSocket. */
   graphqlEndpoint: Scalars['String']['output'];
   /** File name of the 3D model. */
   avatarGlb: Scalars['String']['output'];
@@ -277,7 +280,7 @@ export type RefreshAvatarTokenResult = {
   expiresInMs: Scalars['Int']['output'];
 };
 
-/** Something that the person says in an embedded session. */
+/** A message of the person in an embedded session. */
 export type SdkSendMessageInput = {
   /** The session of the token. */
   sessionId: Scalars['Int']['input'];
@@ -295,7 +298,7 @@ export type ProductTicketInput = {
   ticket: Scalars['String']['input'];
 };
 
-/** What the identity provider gave the person when they signed in there. */
+/** The ticket that the identity provider gave the person at the sign-in. */
 export type SdkVerifyIdpIdentityInput = {
   /** The session of the token. */
   sessionId: Scalars['Int']['input'];
@@ -310,15 +313,15 @@ export type SdkVerifyIdpIdentityResult = {
   __typename?: 'SdkVerifyIdpIdentityResult';
   /** The session. */
   sessionId: Scalars['Int']['output'];
-  /** Who it is at the identity provider. */
+  /** The person's id at the identity provider. */
   subject: Scalars['String']['output'];
-  /** Null where the provider has verified none. */
+  /** The person's verified email; null if the provider has verified none. */
   email?: Maybe<Scalars['String']['output']>;
   /** Their name. */
   fullname?: Maybe<Scalars['String']['output']>;
-  /** The name of where they work. */
+  /** The person's company. */
   company?: Maybe<Scalars['String']['output']>;
-  /** Products that are linked, those of earlier calls for the same person included. */
+  /** All products linked so far, including those of earlier calls for the same person. */
   linkedProducts: Array<Scalars['String']['output']>;
 };
 
@@ -336,7 +339,7 @@ export type SessionConnection = {
 /** A session of a page. */
 export type SessionEdge = {
   __typename?: 'SessionEdge';
-  /** What `after` takes to go on below it. */
+  /** The value of `after` that continues below this session. */
   cursor: Scalars['String']['output'];
   /** The session. */
   node: SessionDto;
@@ -347,22 +350,22 @@ export type SessionPageInfo = {
   __typename?: 'SessionPageInfo';
   /** Whether there are older sessions. */
   hasNextPage: Scalars['Boolean']['output'];
-  /** What `after` takes for the next page; null where the page is empty. */
+  /** The value of `after` for the next page; null if the page is empty. */
   endCursor?: Maybe<Scalars['String']['output']>;
 };
 
-/** What all sessions of a customer have taken; of those that go on, up to now. */
+/** Total usage of all sessions of a customer, including running ones. */
 export type CustomerUsageSummaryDto = {
   __typename?: 'CustomerUsageSummaryDto';
-  /** As given. */
+  /** The identifier given in the query. */
   externalCustomerId: Scalars['String']['output'];
   /** Sessions. */
   sessionCount: Scalars['Int']['output'];
   /** Input tokens of their messages; at most 2147483647. */
   tokensIn: Scalars['Int']['output'];
-  /** Output tokens, likewise. */
+  /** Output tokens, counted the same way. */
   tokensOut: Scalars['Int']['output'];
-  /** What they cost, in USD. */
+  /** Cost in USD. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -372,16 +375,16 @@ export type TranscribeSpeechInput = {
   audioBase64: Scalars['String']['input'];
   /** MP3, LINEAR16, WEBM_OPUS or OGG_OPUS. */
   audioEncoding: Scalars['String']['input'];
-  /** What is spoken, e.g. `en-US`. */
+  /** Language of the speech, e.g. `en-US`. */
   languageCode: Scalars['String']['input'];
-  /** 8000 to 48000. Omitted: 48000 for WEBM_OPUS, else 16000. */
+  /** Sample rate, 8000 to 48000. Default: 48000 for WEBM_OPUS, else 16000. */
   sampleRateHertz?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** What was said in a clip. */
+/** Transcript of a clip. */
 export type TranscribeSpeechResultDto = {
   __typename?: 'TranscribeSpeechResultDto';
-  /** The words; empty where nothing was said. */
+  /** The spoken words; empty if there are none. */
   transcript: Scalars['String']['output'];
   /** How sure the recognizer is, 0 to 1. */
   confidence: Scalars['Float']['output'];
@@ -389,7 +392,7 @@ export type TranscribeSpeechResultDto = {
   languageCode: Scalars['String']['output'];
 };
 
-/** Which session to end. */
+/** The session to end. */
 export type SdkEndSessionInput = {
   /** The session of the token. */
   sessionId: Scalars['Int']['input'];
@@ -402,26 +405,26 @@ export type SdkEndSessionResult = {
   sessionId: Scalars['Int']['output'];
   /** From its start to its end, in seconds. */
   durationSeconds: Scalars['Int']['output'];
-  /** Null where it was not judged within two seconds. */
+  /** The evaluation; null if it was not made within two seconds. */
   evaluation?: Maybe<SdkEvaluationResult>;
 };
 
-/** How a session went, for the person. */
+/** Evaluation of a session, for the person. */
 export type SdkEvaluationResult = {
   __typename?: 'SdkEvaluationResult';
   /** 0 to 100. */
   score: Scalars['Int']['output'];
-  /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
+  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
   recommendation: Scalars['String']['output'];
   /** A paragraph. */
   summary: Scalars['String']['output'];
-  /** What went well. */
+  /** Strengths of the person. */
   strengths: Array<Scalars['String']['output']>;
 };
 
 /** Something that happened in a session. */
 export type SessionEvent = {
-  /** Grows within a session and never goes back; give the last one as `after` to go on from it. */
+  /** Event id, increasing within a session. Use the last one as `after` to resume. */
   eventId: Scalars['String']['output'];
   /** The session that it happened in. */
   sessionId: Scalars['Int']['output'];
@@ -438,7 +441,7 @@ export type AiResponseChunkEvent = SessionEvent & {
   sessionId: Scalars['Int']['output'];
   /** When it happened. */
   occurredAt: Scalars['DateTime']['output'];
-  /** As given with the message. */
+  /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered. */
   turnIndex: Scalars['Int']['output'];
@@ -457,21 +460,21 @@ export type ToolCallEvent = SessionEvent & {
   sessionId: Scalars['Int']['output'];
   /** When it happened. */
   occurredAt: Scalars['DateTime']['output'];
-  /** As given with the message. */
+  /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered. */
   turnIndex: Scalars['Int']['output'];
-  /** Counts from 1, as that of the pieces; a higher one voids the calls before it. */
+  /** Number of the attempt, from 1, shared with the chunks. A higher one voids earlier calls. */
   attempt: Scalars['Int']['output'];
   /** Unique in its attempt: a later event with it replaces the earlier one. */
   callId: Scalars['String']['output'];
-  /** The tool's or the action's name, as the model was told it. */
+  /** The tool's or action's name, as the model knows it. */
   name: Scalars['String']['output'];
-  /** How far it is. Beside that of SessionStatusEvent, one of the two needs an alias. */
+  /** Status of the call. Together with the status of SessionStatusEvent, one of the two needs an alias. */
   status: ToolCallStatus;
-  /** From its start to its end, in ms. Null while it runs and where it was cut off. */
+  /** Duration of the call in ms; null while it runs, or if it was cancelled or interrupted. */
   durationMs?: Maybe<Scalars['Int']['output']>;
-  /** Why it failed, e.g. REMOTE_TOO_SLOW. Null where it did not. */
+  /** Error kind of a failed call, e.g. REMOTE_TOO_SLOW; null if it did not fail. */
   errorKind?: Maybe<Scalars['String']['output']>;
 };
 
@@ -484,21 +487,21 @@ export type AiResponseEvent = SessionEvent & {
   sessionId: Scalars['Int']['output'];
   /** When it happened. */
   occurredAt: Scalars['DateTime']['output'];
-  /** As given with the message. */
+  /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered; a greeting: 0. */
   turnIndex: Scalars['Int']['output'];
   /** The pieces of the last attempt, joined. */
   text: Scalars['String']['output'];
-  /** The reply as `messages` answers it. */
+  /** The stored reply, as in `messages`. */
   message: MessageDto;
   /** True when it was cut short by a person, or with the session. */
   interrupted: Scalars['Boolean']['output'];
-  /** How the reply ended; null where it was cut short, and where that is not known. */
+  /** Why the reply ended; null if it was interrupted or the reason is unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
-/** A turn that ended without a whole reply. What was said of it before the failure is a message, as of a reply that was cut short. */
+/** A turn that ended without a complete reply. Text that was streamed before the failure is stored as a message, like an interrupted reply. */
 export type TurnFailedEvent = SessionEvent & {
   __typename?: 'TurnFailedEvent';
   /** Grows within a session; what `after` takes. */
@@ -507,7 +510,7 @@ export type TurnFailedEvent = SessionEvent & {
   sessionId: Scalars['Int']['output'];
   /** When it happened. */
   occurredAt: Scalars['DateTime']['output'];
-  /** As given with the message. */
+  /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message that got no whole reply. */
   turnIndex: Scalars['Int']['output'];
@@ -530,11 +533,11 @@ export type SessionStatusEvent = SessionEvent & {
   sessionId: Scalars['Int']['output'];
   /** When it happened. */
   occurredAt: Scalars['DateTime']['output'];
-  /** What it is from now on. */
+  /** The new status. */
   status: SessionStatus;
 };
 
-/** How a session went, judged after its end. */
+/** Evaluation of a session, made after its end. */
 export type EvaluationDto = {
   __typename?: 'EvaluationDto';
   /** The evaluation's id. */
@@ -545,13 +548,13 @@ export type EvaluationDto = {
   score: Scalars['Int']['output'];
   /** A paragraph, at most 8,000 characters. */
   summary: Scalars['String']['output'];
-  /** What went well: at most 20 sentences of at most 1,000 characters. */
+  /** Strengths: at most 20 sentences of at most 1,000 characters. */
   strengths: Array<Scalars['String']['output']>;
-  /** What did not: likewise. */
+  /** Weaknesses: at most 20 sentences of at most 1,000 characters. */
   weaknesses: Array<Scalars['String']['output']>;
-  /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
+  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
   recommendation: Scalars['String']['output'];
-  /** What was judged: [{role, text, turnIndex, createdAt}]. */
+  /** The evaluated messages: [{role, text, turnIndex, createdAt}]. */
   transcript: Scalars['JSON']['output'];
   /** When the judgement was made. */
   generatedAt?: Maybe<Scalars['DateTime']['output']>;
@@ -561,7 +564,7 @@ export type EvaluationDto = {
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** What is exported. */
+/** Kind of an export. */
 export type ExportKind =
   /** A PDF of the session: how to use it, transcript, evaluation, key points and practice prompts. */
   | 'STUDY_KIT';
@@ -579,12 +582,12 @@ export type ExportStatus =
   /** Could not be rendered; a general document can be downloaded in its place. */
   | 'FALLBACK_READY';
 
-/** A document of a session, kept for 30 days unless the operator says otherwise. */
+/** A document made of a session, kept for 30 days by default. */
 export type ExportRecordDto = {
   __typename?: 'ExportRecordDto';
   /** The export's id. */
   id: Scalars['Int']['output'];
-  /** What it is. */
+  /** Kind of the export. */
   kind: ExportKind;
   /** Poll `exportRecord` until it is READY, FALLBACK_READY or FAILED. */
   status: ExportStatus;
@@ -594,7 +597,7 @@ export type ExportRecordDto = {
   errorMessage?: Maybe<Scalars['String']['output']>;
   /** Size of what can be downloaded. */
   fileSizeBytes?: Maybe<Scalars['Int']['output']>;
-  /** When it was asked for. */
+  /** Time of the request. */
   createdAt: Scalars['DateTime']['output'];
   /** When it last changed. */
   updatedAt: Scalars['DateTime']['output'];
@@ -618,13 +621,13 @@ export type ExternalSyncDeliveryDto = {
   agentId: Scalars['Int']['output'];
   /** The session whose evaluation it is; it has one delivery. */
   sessionId: Scalars['Int']['output'];
-  /** The header `webhook-id` of each attempt; the same in all, so that the receiver can tell what it has taken already. */
+  /** The header `webhook-id`, the same in each attempt, so that the receiver can detect duplicates. */
   webhookId: Scalars['String']['output'];
   /** How far it is. */
   status: ExternalSyncStatus;
   /** Attempts that were begun, one that runs included. */
   attempts: Scalars['Int']['output'];
-  /** Why the last attempt failed: `HTTP` and a status, or a kind, e.g. REMOTE_TOO_SLOW. Null where none has, or it is DELIVERED. */
+  /** Why the last attempt failed: `HTTP` and a status, or a kind, e.g. REMOTE_TOO_SLOW. Null if no attempt failed, or after the delivery. */
   lastError?: Maybe<Scalars['String']['output']>;
   /** When it is tried again; null while it is just tried, and when it is over. */
   nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
@@ -638,7 +641,10 @@ export type Query = {
   __typename?: 'Query';
   /** Null when it is not there or not the caller's. */
   session?: Maybe<SessionDto>;
-  /** The tenant's sessions, newest first, of one agent if asked. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the id to go on from. */
+  /**
+   * Sessions of the tenant or of one agent, newest first; all by default. `first` (at least 1) limits their number; `after` (at least 0) is
+   * the id of the last one already read.
+   */
   sessions: Array<SessionDto>;
   /** How many sessions the tenant has. */
   sessionCount: Scalars['Int']['output'];
@@ -649,7 +655,7 @@ export type Query = {
    * list.
    */
   sessionsByExternalCustomerId: SessionConnection;
-  /** What the sessions of one of the caller's customers have taken; zeros for one without sessions. */
+  /** Total usage of all sessions of one of the caller's customers; zeros if there are none. */
   customerUsageSummary: CustomerUsageSummaryDto;
   /**
    * The deliveries of an agent's evaluations, newest first; those that ended are kept for 30 days. None of an agent that is not there or not
@@ -658,7 +664,7 @@ export type Query = {
   externalSyncDeliveries: Array<ExternalSyncDeliveryDto>;
   /** Null until the session has ended and was judged. */
   evaluation?: Maybe<EvaluationDto>;
-  /** An export of the tenant, with a session token of that session. NOT_FOUND when there is none, also once it was removed. */
+  /** An export of the tenant; with a session token, of that session only. NOT_FOUND if it does not exist or has been removed. */
   exportRecord: ExportRecordDto;
 };
 
@@ -718,26 +724,26 @@ export type Mutation = {
    * stays, and the call may be sent again with the same `ticket`. A session takes at most 50 tickets (TOO_MANY_REQUESTS).
    */
   sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
-  /** As `sendMessage`, in an embedded session. */
+  /** Like `sendMessage`, in an embedded session. */
   sdkSendMessage: Scalars['Boolean']['output'];
-  /** As `endSession`, in an embedded session; answers its evaluation if that is made within two seconds. */
+  /** Like `endSession`, in an embedded session. Returns the evaluation if it is made within two seconds. */
   sdkEndSession: SdkEndSessionResult;
   /**
-   * Transcribes a clip, as `POST /stt` of the voice service does for the holder of an avatar token. BAD_REQUEST names what is wrong with the
-   * clip; UNAVAILABLE where nothing transcribes at the moment.
+   * Transcribes a clip, like `POST /stt` of the voice service for the holder of an avatar token. BAD_REQUEST names the invalid field of the
+   * clip; UNAVAILABLE if no transcription is available at the moment.
    */
   transcribeSpeech: TranscribeSpeechResultDto;
-  /** Starts a conversation with an active agent; one with a greeting and no workflow says it. */
+  /** Starts a conversation with an active agent, which sends its greeting if it has one and no workflow. */
   startSession: SessionDto;
-  /** Stores a message and answers at once; the reply arrives on `sessionEvents`. At most 100 wait a session. */
+  /** Stores a message and returns at once; the reply is sent on `sessionEvents`. At most 100 messages of a session may wait. */
   sendMessage: SessionDto;
-  /** Ends a conversation: cuts a running reply, fails the waiting ones, and has it evaluated. Ending it again changes nothing. */
+  /** Ends a conversation: interrupts a running reply, fails waiting ones, and requests an evaluation. Ending it again changes nothing. */
   endSession: SessionDto;
-  /** Cuts the running reply and keeps what was said of it. Answers whether one was cut. */
+  /** Interrupts the running reply and keeps its text so far. Returns whether a reply was interrupted. */
   interruptSession: Scalars['Boolean']['output'];
   /**
-   * Has a study kit of the token's session rendered, and answers at once. It has what was said until then; that of an ended session also its
-   * evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 of the session wait, or 50 are kept, unless the operator says otherwise.
+   * Requests a study kit of the token's session and returns at once. It contains the messages so far and, after the session's end, its
+   * evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 exports of the session wait, or 50 are kept; operators can change both.
    */
   requestStudyKitExport: ExportRecordDto;
 };
@@ -799,7 +805,10 @@ export type MutationRequestStudyKitExportArgs = {
 
 export type Subscription = {
   __typename?: 'Subscription';
-  /** The events of one session from this moment on, in order; with `after` first those that came after that id (kept for an hour; `0`: all that is kept). */
+  /**
+   * Events of one session in order, from now on. With `after`, events after that id are replayed first; they are kept for an hour, and `0`
+   * replays all of them.
+   */
   sessionEvents: SessionEvent;
 };
 

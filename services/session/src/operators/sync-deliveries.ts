@@ -36,7 +36,11 @@ const page = z.object({
     .transform((value) => value || undefined),
 });
 
-/** Newest first. @returns `next`, the id of the last one where there are more. @throws DomainError `invalid`, `notFound` */
+/**
+ * Lists deliveries, newest first.
+ * @returns `next`: the id of the last one if there are more.
+ * @throws DomainError `invalid`, `notFound`
+ */
 export async function listSyncDeliveries(
   ports: Ports,
   request: CallerRequest,

@@ -11,7 +11,7 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
 /** A tool that a model may call. */
 export interface ToolRef {
-  /** Where it is. */
+  /** The connector's tool or the action. */
   target?:
     | //
     /** A tool of a connector. */
@@ -67,9 +67,9 @@ export interface ToolDescription {
     | undefined;
   /** The name of the tool or action. */
   name: string;
-  /** What the tool does; may be empty, truncated to 8,000 characters. */
+  /** Description of the tool, truncated to 8,000 characters; may be empty. */
   description: string;
-  /** The JSON Schema of its arguments; empty if it has none, so that any object is valid. */
+  /** JSON Schema of the arguments; empty if there is none and any object is valid. */
   inputSchemaJson: string;
 }
 
@@ -98,8 +98,8 @@ export interface ListToolsResponse {
   /** All connectors of the tenant, by id. */
   connectors: ListedConnector[];
   /**
-   * The tools that were asked for, by connector, then the tenant's actions, by id. Descriptions are cut to 500 characters, and a schema of over 4,000 is
-   * left out, as are descriptions and schemas beyond 200,000 characters in all.
+   * The requested tools by connector, then the tenant's actions by id. Descriptions are truncated to 500 characters. Schemas of
+   * more than 4,000 characters are omitted, as are descriptions and schemas beyond 200,000 characters in total.
    */
   tools: ToolDescription[];
 }
@@ -193,16 +193,16 @@ export interface CallActionResponse {
 /** The outcome of a call. */
 export interface CallResult {
   /**
-   * Empty where it succeeded; else what a workflow's `onError` and a model can act on. Nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`,
+   * The error kind for a workflow's `onError` and a model; empty on success. Nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`,
    * `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW`, `TOO_MANY_CALLS`, `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`,
-   * `CREDENTIAL_UNAVAILABLE`. Answered: `HTTP_STATUS`, `TOOL_NOT_FOUND`, `TOOL_FAILED`, `CONNECTOR_UNAUTHORIZED`; a tool may also refuse its
-   * arguments itself. `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (it was begun, and nobody knows what became of it), `CALL_CANCELLED`,
-   * `CALL_FAILED`, or a reason of the outbound guard, e.g. `REMOTE_TOO_SLOW`.
+   * `CREDENTIAL_UNAVAILABLE`. A response arrived: `HTTP_STATUS`, `TOOL_NOT_FOUND`, `TOOL_FAILED`, `CONNECTOR_UNAUTHORIZED`, or
+   * `ARGUMENTS_REFUSED` by the tool itself. Otherwise: `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (it began, and its outcome is
+   * unknown), `CALL_CANCELLED`, `CALL_FAILED`, or a reason of the outbound guard, e.g. `REMOTE_TOO_SLOW`.
    */
   errorKind: string;
-  /** A sentence for people, empty where it succeeded. Without anything that the remote has said. */
+  /** A sentence for people, without any text of the remote; empty on success. */
   errorMessage: string;
-  /** The HTTP status of an action's answer; 0 where there was none. */
+  /** HTTP status of an action's response; 0 if there was none. */
   status: number;
   /** Headers of an action's answer that matter, in lower case, e.g. `content-type`, `retry-after`, `location`. */
   headers: { [key: string]: string };
@@ -228,13 +228,13 @@ export interface CallResult_HeadersEntry {
 
 /** Names a turn. */
 export interface ListTurnCallsRequest {
-  /** As in `CallKey`. */
+  /** See `CallKey`. */
   turn: string;
 }
 
 /** The calls of a turn. */
 export interface ListTurnCallsResponse {
-  /** In the order in which they were begun. */
+  /** Calls in the order in which they began. */
   calls: TurnCall[];
 }
 
@@ -2019,8 +2019,8 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * What a model is told of tools, in the order in which they are asked for; those that are absent or cannot be reached are left out and
-     * named. Asks connectors for their tools, at most every 60 s.
+     * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
+     * tools are cached for 60 s.
      */
     describeTools: {
       name: "DescribeTools",
@@ -2043,8 +2043,9 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Calls a tool of a connector, or answers the result of the same call: one with the same `key`.turn and `key`.call. A call that was begun is
-     * never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for a bad key or arguments that are no JSON object.
+     * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
+     * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
+     * that are not a JSON object.
      */
     callTool: {
       name: "CallTool",
@@ -2064,8 +2065,8 @@ export const ActionServiceDefinition = {
       options: {},
     },
     /**
-     * The calls that a turn has begun, in order, so that whoever takes the turn over goes on after them. Kept for 24 hours. A body is cut at
-     * 128 KB here; the same call again answers all of it.
+     * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
+     * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
      */
     listTurnCalls: {
       name: "ListTurnCalls",
@@ -2085,8 +2086,8 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckToolsResponse>>;
   /**
-   * What a model is told of tools, in the order in which they are asked for; those that are absent or cannot be reached are left out and
-   * named. Asks connectors for their tools, at most every 60 s.
+   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
+   * tools are cached for 60 s.
    */
   describeTools(
     request: DescribeToolsRequest,
@@ -2098,8 +2099,9 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
    */
   listTools(request: ListToolsRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListToolsResponse>>;
   /**
-   * Calls a tool of a connector, or answers the result of the same call: one with the same `key`.turn and `key`.call. A call that was begun is
-   * never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for a bad key or arguments that are no JSON object.
+   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
+   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
+   * that are not a JSON object.
    */
   callTool(request: CallToolRequest, context: CallContext & CallContextExt): Promise<DeepPartial<CallToolResponse>>;
   /** The same for a custom action. */
@@ -2108,8 +2110,8 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CallActionResponse>>;
   /**
-   * The calls that a turn has begun, in order, so that whoever takes the turn over goes on after them. Kept for 24 hours. A body is cut at
-   * 128 KB here; the same call again answers all of it.
+   * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
+   * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
    */
   listTurnCalls(
     request: ListTurnCallsRequest,
@@ -2124,8 +2126,8 @@ export interface ActionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckToolsResponse>;
   /**
-   * What a model is told of tools, in the order in which they are asked for; those that are absent or cannot be reached are left out and
-   * named. Asks connectors for their tools, at most every 60 s.
+   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
+   * tools are cached for 60 s.
    */
   describeTools(
     request: DeepPartial<DescribeToolsRequest>,
@@ -2137,8 +2139,9 @@ export interface ActionServiceClient<CallOptionsExt = {}> {
    */
   listTools(request: DeepPartial<ListToolsRequest>, options?: CallOptions & CallOptionsExt): Promise<ListToolsResponse>;
   /**
-   * Calls a tool of a connector, or answers the result of the same call: one with the same `key`.turn and `key`.call. A call that was begun is
-   * never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for a bad key or arguments that are no JSON object.
+   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
+   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
+   * that are not a JSON object.
    */
   callTool(request: DeepPartial<CallToolRequest>, options?: CallOptions & CallOptionsExt): Promise<CallToolResponse>;
   /** The same for a custom action. */
@@ -2147,8 +2150,8 @@ export interface ActionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<CallActionResponse>;
   /**
-   * The calls that a turn has begun, in order, so that whoever takes the turn over goes on after them. Kept for 24 hours. A body is cut at
-   * 128 KB here; the same call again answers all of it.
+   * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
+   * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
    */
   listTurnCalls(
     request: DeepPartial<ListTurnCallsRequest>,

@@ -25,7 +25,7 @@ export interface ListPartnerCredentialsRequest {
 
 /** Its credentials. */
 export interface ListPartnerCredentialsResponse {
-  /** By partner. */
+  /** Credentials ordered by partner. */
   credentials: PartnerCredential[];
 }
 
@@ -61,13 +61,13 @@ export interface CreatePartnerActionRequest {
   tenantId: number;
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
-  /** As in `CreateCustomActionInput` of the GraphQL schema, like those that follow. */
+  /** This field and the following ones are those of `CreateCustomActionInput` in the GraphQL schema. */
   name: string;
   /** The endpoint. */
   url: string;
   /** Empty: POST. */
   method: string;
-  /** Empty: none. */
+  /** Empty for no description. */
   description: string;
   /** The JSON Schema of its arguments; empty: any object. */
   schema: string;
@@ -75,7 +75,7 @@ export interface CreatePartnerActionRequest {
 
 /** The action. */
 export interface CreatePartnerActionResponse {
-  /** As it was made. */
+  /** The created action. */
   action?: PartnerAction | undefined;
 }
 
@@ -89,13 +89,13 @@ export interface PartnerAction {
   name: string;
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
-  /** How the endpoint is called. */
+  /** The HTTP method. */
   method: string;
   /** The endpoint. */
   url: string;
 }
 
-/** Which entries of the audit. */
+/** Filters audit entries. */
 export interface ListAuditRequest {
   /** Only entries of this tenant. */
   tenant?:
@@ -111,7 +111,7 @@ export interface ListAuditRequest {
 export interface ListAuditResponse {
   /** Newest first. */
   entries: AuditEntry[];
-  /** Where there are more: `before` of the next request. */
+  /** `before` for the next page; absent on the last one. */
   nextBefore?: number | undefined;
 }
 
@@ -1143,7 +1143,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Removes such a credential. NOT_FOUND where the tenant has none of that partner. */
+    /** Removes a partner credential. NOT_FOUND if the tenant has none for that partner. */
     removePartnerCredential: {
       name: "RemovePartnerCredential",
       requestType: RemovePartnerCredentialRequest as typeof RemovePartnerCredentialRequest,
@@ -1184,7 +1184,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: PutPartnerCredentialRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<PutPartnerCredentialResponse>>;
-  /** Removes such a credential. NOT_FOUND where the tenant has none of that partner. */
+  /** Removes a partner credential. NOT_FOUND if the tenant has none for that partner. */
   removePartnerCredential(
     request: RemovePartnerCredentialRequest,
     context: CallContext & CallContextExt,
@@ -1209,7 +1209,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<PutPartnerCredentialRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<PutPartnerCredentialResponse>;
-  /** Removes such a credential. NOT_FOUND where the tenant has none of that partner. */
+  /** Removes a partner credential. NOT_FOUND if the tenant has none for that partner. */
   removePartnerCredential(
     request: DeepPartial<RemovePartnerCredentialRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -45,7 +45,7 @@ export interface GetAgentResponse {
 
 /** Names an agent, or describes one. */
 export interface ResolveEmbedAgentRequest {
-  /** Which. */
+  /** The agent. */
   agent?:
     | //
     /** An existing agent. */
@@ -76,11 +76,11 @@ export interface ResolveEmbedAgentResponse {
   agent?:
     | Agent
     | undefined;
-  /** How it looks and speaks. */
+  /** Looks and voice of the agent. */
   avatar?: Avatar | undefined;
 }
 
-/** How an agent looks and speaks: as the agent has it, else its tenant, else the platform. */
+/** Looks and voice of an agent. Each setting is the agent's, else the tenant's, else the platform's. */
 export interface Avatar {
   /** File name of the 3D model. */
   glb: string;
@@ -154,7 +154,7 @@ export interface ConversationMessage {
 
 /** Asks for one reply, or stops it. */
 export interface RunTurnRequest {
-  /** The agent that answers. */
+  /** The agent that replies. */
   agentId: number;
   /** The conversation, for metering and traces. */
   sessionId: number;
@@ -164,11 +164,11 @@ export interface RunTurnRequest {
   history: ConversationMessage[];
   /** Names the turn, the same in every attempt at it: a call of a tool is made once for it. */
   turnKey: string;
-  /** Whether an earlier attempt may have called tools: their calls are then read, and the reply goes on after them. */
+  /** Whether an earlier attempt may have called tools. Then its calls are read, and the reply continues after them. */
   resumes: boolean;
   /** The person's id at the tenant's, for workflows; may be empty. */
   clientExternalId: string;
-  /** The metadata of the session, JSON, for workflows; empty where it has none. */
+  /** Metadata of the session as JSON, for workflows; empty if there is none. */
   metadataJson: string;
   /** When the session started: a workflow runs the version that was published then. */
   sessionStartedAt?:
@@ -176,21 +176,21 @@ export interface RunTurnRequest {
     | undefined;
   /** Whether an agent with a workflow runs its draft. */
   testDraft: boolean;
-  /** The verified identity of the person, a JSON object, for workflows; empty where none is verified. */
+  /** Verified identity of the person as a JSON object, for workflows; empty if none is verified. */
   identityJson: string;
   /**
-   * Whether `usage` is to include what earlier attempts have taken for nodes of a workflow that are not run again, because whoever
-   * asked for them is gone.
+   * Whether `usage` includes the usage of earlier attempts for workflow nodes that are not run again. Set it if the process that
+   * requested those attempts has died.
    */
   includesEarlierUsage: boolean;
   /**
-   * Whether the agent speaks first: it greets, with its opening greeting in its own words where it has one and no workflow. No workflow, tool
-   * or search takes part; the spend counts as `greeting`.
+   * Whether the agent speaks first: a model words its greeting, based on the opening greeting if it has one and no workflow. No
+   * workflow, tool or search is used; the spend counts as `greeting`.
    */
   opens: boolean;
   /** The person's identity in products of the identity provider, for actions with the credential source SESSION_*. */
   linkedIdentities: LinkedIdentity[];
-  /** Ends the reply that the call's first message asked for; in a later message, whose other fields are not read. */
+  /** In a later message: ends the reply. All other fields are ignored then. */
   stop: boolean;
 }
 
@@ -203,8 +203,8 @@ export interface RunTurnResponse {
     | TurnUsage
     | undefined;
   /**
-   * The passages that the model is given, before the text of its reply; they replace those sent before. Absent where they have not changed,
-   * the agent has no knowledge bases, or the search failed.
+   * The passages that the model gets, sent before the text of its reply; they replace earlier ones. Absent if they have not
+   * changed, the agent has no knowledge bases, or the search failed.
    */
   citations?:
     | Citations
@@ -215,7 +215,7 @@ export interface RunTurnResponse {
     | undefined;
   /** The card, table or list to show with the text, JSON, as a workflow's response has it: at most once, with the last text. */
   structuredContentJson: string;
-  /** How the reply ended, the contract's FinishReason, with its last part; empty before, and where that is not known. */
+  /** Why the reply ended, as FinishReason of the contract. Sent with the last part; empty before, or if unknown. */
   finishReason: string;
 }
 
@@ -223,17 +223,17 @@ export interface RunTurnResponse {
 export interface TurnUsage {
   /** Input tokens. */
   tokensIn: number;
-  /** Output tokens, those that a model thought and nobody saw included. */
+  /** Output tokens, including hidden reasoning tokens. */
   tokensOut: number;
   /** Their cost in 1e-8 USD. */
   costUsdE8: bigint;
-  /** The size of the context of the last request, in tokens; 0 while no model is asked, as before the first request and between two. */
+  /** Context size of the last request in tokens; 0 while no model is called, i.e. before the first request and between two requests. */
   contextTokens: number;
   /** The provider that was asked last for the reply, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`; empty before. */
   providerId: string;
   /** The model that was asked last for the reply; empty before. */
   modelId: string;
-  /** Whether figures are estimates: the provider gave none, or not yet. */
+  /** Whether the figures are estimates, because the provider has sent none so far. */
   estimated: boolean;
 }
 
@@ -257,16 +257,13 @@ export interface GenerateRequest {
   maxOutputTokens?:
     | number
     | undefined;
-  /**
-   * How many milliseconds the call waits for a slot among those of the model's provider, at least 1; without it, until the caller
-   * cancels.
-   */
+  /** How long the call waits for a slot of the model's provider in ms, at least 1. Absent: until the caller cancels. */
   maxWaitMs?: number | undefined;
 }
 
 /** One completion. */
 export interface GenerateResponse {
-  /** The text, or the JSON asked for. Empty when `offline`. */
+  /** The text, or the requested JSON. Empty when `offline`. */
   text: string;
   /** True when no model is configured and only the offline one could answer: it judges nothing, so the caller must do without. */
   offline: boolean;
@@ -280,7 +277,7 @@ export interface GenerateResponse {
   providerId: string;
   /** The model that answered. */
   modelId: string;
-  /** How the answer ended, the contract's FinishReason; empty where that is not known. */
+  /** Why the text ended, as FinishReason of the contract; empty if unknown. */
   finishReason: string;
 }
 
@@ -2348,7 +2345,7 @@ export const AgentServiceDefinition = {
   name: "AgentService",
   fullName: "parley.agent.v1.AgentService",
   methods: {
-    /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
+    /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
     getAgent: {
       name: "GetAgent",
       requestType: GetAgentRequest as typeof GetAgentRequest,
@@ -2357,7 +2354,7 @@ export const AgentServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+    /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
     getExternalSync: {
       name: "GetExternalSync",
       requestType: GetExternalSyncRequest as typeof GetExternalSyncRequest,
@@ -2381,18 +2378,18 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-     * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
-     * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
-     * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
-     * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
-     * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-     * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
-     * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
-     * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
-     * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
-     * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
-     * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
+     * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
+     * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
+     * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
+     * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
+     * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
+     * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
+     * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
+     * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
+     * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
+     * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
+     * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
+     * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
      */
     runTurn: {
       name: "RunTurn",
@@ -2403,10 +2400,11 @@ export const AgentServiceDefinition = {
       options: {},
     },
     /**
-     * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
-     * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-     * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-     * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+     * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
+     * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
+     * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
+     * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
+     * monthly cap; NOT_FOUND if the agent does not exist.
      */
     generate: {
       name: "Generate",
@@ -2416,7 +2414,7 @@ export const AgentServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
+    /** Returns the model that Generate would use for an agent, and its limits. NOT_FOUND if the agent does not exist. */
     describeModel: {
       name: "DescribeModel",
       requestType: DescribeModelRequest as typeof DescribeModelRequest,
@@ -2429,9 +2427,9 @@ export const AgentServiceDefinition = {
 } as const;
 
 export interface AgentServiceImplementation<CallContextExt = {}> {
-  /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
+  /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
-  /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+  /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
     request: GetExternalSyncRequest,
     context: CallContext & CallContextExt,
@@ -2447,31 +2445,32 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveEmbedAgentResponse>>;
   /**
-   * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-   * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
-   * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
-   * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
-   * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
-   * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
-   * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
-   * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
-   * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
-   * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
+   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
+   * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
+   * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
+   * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
+   * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
+   * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
+   * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
+   * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
+   * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
+   * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
+   * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<RunTurnRequest>,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<RunTurnResponse>>;
   /**
-   * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
-   * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+   * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
+   * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
+   * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
+   * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
+   * monthly cap; NOT_FOUND if the agent does not exist.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
-  /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
+  /** Returns the model that Generate would use for an agent, and its limits. NOT_FOUND if the agent does not exist. */
   describeModel(
     request: DescribeModelRequest,
     context: CallContext & CallContextExt,
@@ -2479,9 +2478,9 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
 }
 
 export interface AgentServiceClient<CallOptionsExt = {}> {
-  /** An agent of the caller's tenant, deleted ones included. NOT_FOUND when there is none. */
+  /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
-  /** Where results of an agent's sessions are posted, deleted agents included. NOT_FOUND when there is no such agent. */
+  /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
     request: DeepPartial<GetExternalSyncRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -2497,31 +2496,32 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveEmbedAgentResponse>;
   /**
-   * Answers the last message of a conversation. Streams text as the model gives it, and with it what the turn has taken so far.
-   * The first message of the request says what to answer. A second one with `stop` ends the reply where it is: text that is under way
-   * still comes, and last the usage as it is recorded; then the stream ends without an error. The end of the requests stops nothing.
-   * Cancelling the call cancels the model's request too, and nothing more is received. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message, or is not empty where the agent opens; UNAVAILABLE (reason
-   * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long; INVALID_ARGUMENT, with a message for people, where the model said nothing because it or its filter declined
-   * (reason MODEL_DECLINED), or its limit of tokens was spent (reason MODEL_LIMIT_REACHED), and where the provider refused the request or
-   * its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before a model is asked, at the tenant's monthly cap: before the first
-   * chunk, or after calls of tools. What becomes of a call of a tool is told to the model and is no error.
-   * An agent with a workflow runs that: INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before it begins, (reason WORKFLOW_FAILED or
-   * WORKFLOW_LIMIT) where a node fails; UNAVAILABLE (reason TURN_TIMEOUT) when all of it took too long. One turn of a session at a time.
+   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
+   * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
+   * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
+   * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
+   * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
+   * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
+   * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
+   * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
+   * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
+   * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
+   * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<DeepPartial<RunTurnRequest>>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<RunTurnResponse>;
   /**
-   * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
-   * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context, (reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) as RunTurn has them, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
+   * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
+   * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
+   * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
+   * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
+   * monthly cap; NOT_FOUND if the agent does not exist.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
-  /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
+  /** Returns the model that Generate would use for an agent, and its limits. NOT_FOUND if the agent does not exist. */
   describeModel(
     request: DeepPartial<DescribeModelRequest>,
     options?: CallOptions & CallOptionsExt,

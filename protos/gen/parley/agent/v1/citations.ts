@@ -7,7 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** The passages that a reply was given; none where the search found nothing. */
+/** The passages that the model got for a reply; empty if the search found nothing. */
 export interface Citations {
   /** The best first. */
   citations: Citation[];

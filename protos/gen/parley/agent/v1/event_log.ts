@@ -15,15 +15,15 @@ export interface TextGenerationLogEntry {
   end?: TextGenerationEnd | undefined;
 }
 
-/** How a text generation ended. */
+/** The end of a text generation. */
 export interface TextGenerationEnd {
   /** The provider that served it, e.g. `HOSTED_SMALL_MODEL`; empty if none did. */
   providerId: string;
-  /** The model that served it; empty where none did. */
+  /** The model that served it; empty if none did. */
   modelId: string;
-  /** Why it failed, safe to show; empty where it did not. */
+  /** An error message for users; empty if it did not fail. */
   error: string;
-  /** How the text ended, the contract's FinishReason; empty where that is not known. */
+  /** Why the text ended, as FinishReason of the contract; empty if unknown. */
   finishReason: string;
 }
 

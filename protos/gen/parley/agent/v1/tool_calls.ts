@@ -14,7 +14,7 @@ export const ToolCallStatus = {
   TOOL_CALL_STATUS_STARTED: 1,
   /** TOOL_CALL_STATUS_SUCCEEDED - It has a result. */
   TOOL_CALL_STATUS_SUCCEEDED: 2,
-  /** TOOL_CALL_STATUS_FAILED - It has none, or one that says that it failed. */
+  /** TOOL_CALL_STATUS_FAILED - The call has no result, or one that reports a failure. */
   TOOL_CALL_STATUS_FAILED: 3,
   /** TOOL_CALL_STATUS_CANCELLED - It was cut off, as by an interrupt. */
   TOOL_CALL_STATUS_CANCELLED: 4,
@@ -34,7 +34,7 @@ export namespace ToolCallStatus {
 
 /** The calls that a reply has made of tools and actions. */
 export interface ToolCalls {
-  /** In the order in which they were begun. */
+  /** Calls in the order in which they began. */
   calls: ToolCall[];
 }
 
@@ -42,15 +42,18 @@ export interface ToolCalls {
 export interface ToolCall {
   /** Unique in its turn, the same in every attempt at it. */
   callId: string;
-  /** The tool's or the action's name; as the model gave it where there is none of that name. Of an action that a workflow calls: its node. */
+  /**
+   * Name of the tool or action, or as the model wrote it if there is none of that name. For an action that a workflow calls: the
+   * name of its node.
+   */
   name: string;
   /** How far it is. */
   status: ToolCallStatus;
   /** From its start to its end, in ms; 0 while it runs. */
   durationMs: number;
   /**
-   * Why it failed, as `CallResult.error_kind` of action has it, `UNAVAILABLE` where action could not be reached, or `TOOL_LIMIT_REACHED` where
-   * it was not made because the turn has had its rounds, its time or its calls of one step; empty where it did not fail.
+   * Why the call failed: `CallResult.error_kind` of action, `UNAVAILABLE` if action could not be reached, or `TOOL_LIMIT_REACHED`
+   * if the call was not made because the turn had reached its limit of rounds, time or calls in one step. Empty if it did not fail.
    */
   errorKind: string;
 }

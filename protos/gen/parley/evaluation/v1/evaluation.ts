@@ -13,7 +13,7 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface GetEvaluationRequest {
   /** The session. */
   sessionId: number;
-  /** Reads the transcript only where it takes no more bytes than this; 0: never. Absent: as many as one call can carry. */
+  /** Returns the transcript only if it has at most this many bytes; 0: never. Absent: up to the limit of one call. */
   maxTranscriptBytes?: bigint | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface GetEvaluationResponse {
   evaluation?: Evaluation | undefined;
 }
 
-/** How a session went. */
+/** The evaluation of a session. */
 export interface Evaluation {
   /** Its id. */
   id: number;
@@ -37,9 +37,9 @@ export interface Evaluation {
   strengths: string[];
   /** Points to improve. */
   weaknesses: string[];
-  /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
+  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
   recommendation: string;
-  /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty where it takes more than `max_transcript_bytes`. */
+  /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty if it is larger than `max_transcript_bytes`. */
   transcriptJson: string;
   /** When the judgement was made. */
   generatedAt?:

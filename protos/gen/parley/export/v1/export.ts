@@ -15,13 +15,13 @@ export interface RequestExportRequest {
   sessionId: number;
   /** Its agent. */
   agentId: number;
-  /** Names this request among those of the tenant, at most 255 characters. */
+  /** Identifies this request within the tenant, at most 255 characters. */
   requestKey: string;
 }
 
 /** The export, not rendered yet. */
 export interface RequestExportResponse {
-  /** As it is now. */
+  /** The export in its current state. */
   export?: Export | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface GetExportRequest {
 
 /** The export, as it is now. */
 export interface GetExportResponse {
-  /** With a link that nobody was given before. */
+  /** The export with a new download link. */
   export?: Export | undefined;
 }
 
@@ -53,11 +53,11 @@ export interface Export {
   errorMessage?:
     | string
     | undefined;
-  /** Size of what is downloaded; absent where there is nothing. */
+  /** Size of the file; absent if there is none. */
   fileSizeBytes?:
     | number
     | undefined;
-  /** When it was asked for. */
+  /** Time of the request. */
   createdAt?:
     | Date
     | undefined;
@@ -468,9 +468,10 @@ export const ExportServiceDefinition = {
   fullName: "parley.export.v1.ExportService",
   methods: {
     /**
-     * Stores an export of a session and has it rendered; answers at once. A second call with the same request key answers the export of the
-     * first. RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant waits for as many as it may, or the session has as
-     * many as are kept; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) when the tenant was deleted.
+     * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
+     * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
+     * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
+     * the tenant was deleted.
      */
     requestExport: {
       name: "RequestExport",
@@ -481,8 +482,8 @@ export const ExportServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * An export of the caller's tenant, with a download link made for this answer. NOT_FOUND when there is none; also, for the caller of a
-     * session token, when it is another session's.
+     * Returns an export of the caller's tenant with a new download link. NOT_FOUND if it does not exist, or, with a session token, if
+     * it belongs to another session.
      */
     getExport: {
       name: "GetExport",
@@ -497,34 +498,36 @@ export const ExportServiceDefinition = {
 
 export interface ExportServiceImplementation<CallContextExt = {}> {
   /**
-   * Stores an export of a session and has it rendered; answers at once. A second call with the same request key answers the export of the
-   * first. RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant waits for as many as it may, or the session has as
-   * many as are kept; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) when the tenant was deleted.
+   * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
+   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
+   * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
+   * the tenant was deleted.
    */
   requestExport(
     request: RequestExportRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RequestExportResponse>>;
   /**
-   * An export of the caller's tenant, with a download link made for this answer. NOT_FOUND when there is none; also, for the caller of a
-   * session token, when it is another session's.
+   * Returns an export of the caller's tenant with a new download link. NOT_FOUND if it does not exist, or, with a session token, if
+   * it belongs to another session.
    */
   getExport(request: GetExportRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetExportResponse>>;
 }
 
 export interface ExportServiceClient<CallOptionsExt = {}> {
   /**
-   * Stores an export of a session and has it rendered; answers at once. A second call with the same request key answers the export of the
-   * first. RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant waits for as many as it may, or the session has as
-   * many as are kept; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) when the tenant was deleted.
+   * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
+   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
+   * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
+   * the tenant was deleted.
    */
   requestExport(
     request: DeepPartial<RequestExportRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RequestExportResponse>;
   /**
-   * An export of the caller's tenant, with a download link made for this answer. NOT_FOUND when there is none; also, for the caller of a
-   * session token, when it is another session's.
+   * Returns an export of the caller's tenant with a new download link. NOT_FOUND if it does not exist, or, with a session token, if
+   * it belongs to another session.
    */
   getExport(request: DeepPartial<GetExportRequest>, options?: CallOptions & CallOptionsExt): Promise<GetExportResponse>;
 }

@@ -17,23 +17,23 @@ export interface AdminTenant {
   name: string;
   /** `DEV`, `PRO` or `ENTERPRISE`. */
   plan: string;
-  /** Empty where none was chosen. */
+  /** Empty if none was chosen. */
   region: string;
-  /** Its owner; absent where it has none. */
+  /** The owner's id; absent if there is no owner. */
   ownerId?:
     | number
     | undefined;
-  /** The owner's email; empty where there is none. */
+  /** The owner's email; empty if there is none. */
   ownerEmail: string;
   /** True while its owner has suspended it. */
   suspendedByTenant: boolean;
   /** True while an operator has suspended it. */
   suspendedByOperator: boolean;
-  /** `PLATFORM` or `IDP_ONE`, as its owner has chosen. */
+  /** `PLATFORM` or `IDP_ONE`, chosen by the owner. */
   billingAccount: string;
   /** Whether an operator has confirmed that IDP_ONE bills it. */
   idpOneBillingConfirmed: boolean;
-  /** Its own monthly cap in 1e-8 USD, in place of the plan's; absent where it has none. */
+  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's; absent if it has none. */
   monthlyCapUsdE8?:
     | bigint
     | undefined;
@@ -45,15 +45,15 @@ export interface AdminTenant {
   deletedAt?:
     | Date
     | undefined;
-  /** Its own number of knowledge bases, in place of the plan's; absent where it has none. */
+  /** Maximum number of knowledge bases of this tenant, in place of the plan's; absent if it has none. */
   knowledgeBases?:
     | number
     | undefined;
-  /** Its own number of chunks, likewise. */
+  /** Maximum number of chunks of this tenant, in place of the plan's; absent if it has none. */
   chunks?:
     | number
     | undefined;
-  /** Its own storage in MB of 2^20 bytes, likewise. */
+  /** Maximum storage of this tenant in MB of 2^20 bytes, in place of the plan's; absent if it has none. */
   storageMb?: number | undefined;
 }
 
@@ -61,9 +61,9 @@ export interface AdminTenant {
 export interface AdminUser {
   /** Their id. */
   id: number;
-  /** Empty where they have none. */
+  /** Empty if the user has no email. */
   email: string;
-  /** In E.164; empty where they have none. */
+  /** In E.164; empty if the user has no phone number. */
   phone: string;
   /** Their full name. */
   fullname: string;
@@ -81,7 +81,7 @@ export interface AdminUser {
   createdAt?: Date | undefined;
 }
 
-/** Which tenants. What is absent or empty does not narrow the list. */
+/** Filters tenants. Absent or empty fields do not filter. */
 export interface ListTenantsRequest {
   /** The one with this id. */
   id?:
@@ -91,7 +91,7 @@ export interface ListTenantsRequest {
   name: string;
   /** Only tenants of the owner with this email. */
   owner: string;
-  /** At most so many, up to 200. 0: 50. */
+  /** Page size, at most 200. 0: 50. */
   first: number;
   /** Only those with a higher id. */
   after: number;
@@ -99,13 +99,13 @@ export interface ListTenantsRequest {
 
 /** The tenants. */
 export interface ListTenantsResponse {
-  /** In the order of their ids. */
+  /** Tenants ordered by id. */
   tenants: AdminTenant[];
-  /** The `after` of the next page; absent where there is none. */
+  /** `after` for the next page; absent on the last one. */
   nextAfter?: number | undefined;
 }
 
-/** Which users. What is absent or empty does not narrow the list. */
+/** Filters users. Absent or empty fields do not filter. */
 export interface ListUsersRequest {
   /** The one with this id. */
   id?:
@@ -119,7 +119,7 @@ export interface ListUsersRequest {
   tenant?:
     | number
     | undefined;
-  /** At most so many, up to 200. 0: 50. */
+  /** Page size, at most 200. 0: 50. */
   first: number;
   /** Only those with a higher id. */
   after: number;
@@ -127,9 +127,9 @@ export interface ListUsersRequest {
 
 /** The users. */
 export interface ListUsersResponse {
-  /** In the order of their ids. */
+  /** Users ordered by id. */
   users: AdminUser[];
-  /** The `after` of the next page; absent where there is none. */
+  /** `after` for the next page; absent on the last one. */
   nextAfter?: number | undefined;
 }
 
@@ -179,7 +179,7 @@ export interface SetPlanResponse {
 export interface SetMonthlyCapRequest {
   /** The tenant. */
   tenantId: number;
-  /** In 1e-8 USD, whole cents above 0, in place of the plan's cap and of the ceiling of IDP_ONE. Absent: those stand again. */
+  /** In 1e-8 USD, whole cents above 0. Replaces the plan's cap and the ceiling of IDP_ONE. Absent: both apply again. */
   monthlyCapUsdE8?: bigint | undefined;
 }
 
@@ -195,7 +195,7 @@ export interface SetQuotaRequest {
   tenantId: number;
   /** `knowledge-bases`, `chunks` or `storage-mb`. */
   quota: string;
-  /** Above 0. Absent: the plan's stands again. */
+  /** Above 0. Absent: the plan's limit applies again. */
   amount?: number | undefined;
 }
 
@@ -205,7 +205,7 @@ export interface SetQuotaResponse {
   tenant?: AdminTenant | undefined;
 }
 
-/** What is known of a tenant's billing. */
+/** Sets facts about a tenant's billing. */
 export interface SetIdpOneBillingRequest {
   /** The tenant. */
   tenantId: number;
@@ -289,7 +289,7 @@ export interface ListTenantSecretsRequest {
 
 /** Its secrets. */
 export interface ListTenantSecretsResponse {
-  /** By name. */
+  /** Secrets ordered by name. */
   secrets: TenantSecret[];
 }
 
@@ -325,9 +325,9 @@ export interface GetTenantUsageRequest {
   tenantId: number;
 }
 
-/** What calls of models have cost. */
+/** The cost of model calls. */
 export interface GetTenantUsageResponse {
-  /** What this month's spend may reach, in 1e-8 USD; absent once the tenant is deleted. */
+  /** Spend cap of this month in 1e-8 USD; absent if the tenant is deleted. */
   monthlyCapUsdE8?:
     | bigint
     | undefined;
@@ -341,17 +341,17 @@ export interface GetTenantUsageResponse {
 export interface MonthlyUsage {
   /** `2026-01`. */
   month: string;
-  /** What recorded calls cost, in 1e-8 USD. */
+  /** Cost of recorded calls, in 1e-8 USD. */
   spentUsdE8: bigint;
   /** The upper estimates of calls under way, in 1e-8 USD. */
   reservedUsdE8: bigint;
-  /** What of `spent_usd_e8` calls cost whose tokens are estimates, because their provider gave no figures. */
+  /** The part of `spent_usd_e8` for calls whose tokens are estimates, because their provider sent none. */
   estimatedUsdE8: bigint;
 }
 
 /** How many calls were served. */
 export interface UsageCount {
-  /** By this model. */
+  /** The model that served the calls. */
   model: string;
   /** For this operation. */
   operation: string;
@@ -397,17 +397,17 @@ export interface RotateAccessTokenKeyResponse {
   key?: SigningKey | undefined;
 }
 
-/** Which changes. What is absent does not narrow the list. */
+/** Filters changes. Absent fields do not filter. */
 export interface ListAuditRequest {
   /** Changes of this tenant. */
   tenant?:
     | number
     | undefined;
-  /** Changes of this user, or that name them. */
+  /** Changes that affect or name this user. */
   user?:
     | number
     | undefined;
-  /** At most so many, up to 200. 0: 50. */
+  /** Page size, at most 200. 0: 50. */
   first: number;
   /** Only those with a lower id. 0: from the newest on. */
   before: number;
@@ -417,7 +417,7 @@ export interface ListAuditRequest {
 export interface ListAuditResponse {
   /** Newest first. */
   entries: AuditEntry[];
-  /** The `before` of the next page; absent where there is none. */
+  /** `before` for the next page; absent on the last one. */
   nextBefore?: number | undefined;
 }
 
@@ -429,19 +429,19 @@ export interface AuditEntry {
   at?:
     | Date
     | undefined;
-  /** Who, as they called themselves. */
+  /** The name that the operator gave. */
   operator: string;
-  /** What, e.g. `set-plan`. */
+  /** The action, e.g. `set-plan`. */
   action: string;
-  /** The tenant that it concerns; absent where it concerns none. */
+  /** The affected tenant; absent if there is none. */
   tenantId?:
     | number
     | undefined;
-  /** The user that it concerns; absent where it concerns none. */
+  /** The affected user; absent if there is none. */
   userId?:
     | number
     | undefined;
-  /** What has changed, as JSON: `{"plan":["DEV","PRO"]}`, before and after; `{}` where all was so already. */
+  /** The changes as JSON, each with the values before and after: `{"plan":["DEV","PRO"]}`; `{}` if nothing changed. */
   factsJson: string;
   /** The id of the request, as in logs and traces. */
   requestId: string;
@@ -3906,8 +3906,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Makes an active member the owner of a tenant; the owner before stays a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-     * USER_SUSPENDED) for anybody else.
+     * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
+     * USER_SUSPENDED) for any other user.
      */
     passOwnership: {
       name: "PassOwnership",
@@ -3917,7 +3917,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Removes the two-factor secret of a user who has lost it, lifts what it limits, and tells the user by mail. */
+    /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
     removeTwoFactor: {
       name: "RemoveTwoFactor",
       requestType: RemoveTwoFactorRequest as typeof RemoveTwoFactorRequest,
@@ -3962,7 +3962,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Removes a named secret of a tenant. NOT_FOUND where it has none of that name. */
+    /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
     removeTenantSecret: {
       name: "RemoveTenantSecret",
       requestType: RemoveTenantSecretRequest as typeof RemoveTenantSecretRequest,
@@ -4046,14 +4046,14 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetIdpOneBillingResponse>>;
   /**
-   * Makes an active member the owner of a tenant; the owner before stays a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-   * USER_SUSPENDED) for anybody else.
+   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
+   * USER_SUSPENDED) for any other user.
    */
   passOwnership(
     request: PassOwnershipRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<PassOwnershipResponse>>;
-  /** Removes the two-factor secret of a user who has lost it, lifts what it limits, and tells the user by mail. */
+  /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
   removeTwoFactor(
     request: RemoveTwoFactorRequest,
     context: CallContext & CallContextExt,
@@ -4078,7 +4078,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: PutTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<PutTenantSecretResponse>>;
-  /** Removes a named secret of a tenant. NOT_FOUND where it has none of that name. */
+  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
   removeTenantSecret(
     request: RemoveTenantSecretRequest,
     context: CallContext & CallContextExt,
@@ -4138,14 +4138,14 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetIdpOneBillingResponse>;
   /**
-   * Makes an active member the owner of a tenant; the owner before stays a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-   * USER_SUSPENDED) for anybody else.
+   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
+   * USER_SUSPENDED) for any other user.
    */
   passOwnership(
     request: DeepPartial<PassOwnershipRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<PassOwnershipResponse>;
-  /** Removes the two-factor secret of a user who has lost it, lifts what it limits, and tells the user by mail. */
+  /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
   removeTwoFactor(
     request: DeepPartial<RemoveTwoFactorRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4170,7 +4170,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<PutTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<PutTenantSecretResponse>;
-  /** Removes a named secret of a tenant. NOT_FOUND where it has none of that name. */
+  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
   removeTenantSecret(
     request: DeepPartial<RemoveTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,

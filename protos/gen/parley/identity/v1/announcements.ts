@@ -8,8 +8,8 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Published to every gateway, on the pub/sub channel `parley:sign-ins`: what it has cached of these credentials is out of date.
- * Identity publishes it before it answers the mutation that caused it, session once a session has ended.
+ * Published to every gateway on the pub/sub channel `parley:sign-ins`: cached data of these credentials is outdated. Identity
+ * publishes it before it returns the mutation that caused it, and session when a session has ended.
  */
 export interface CredentialsChanged {
   /** The owner of the credentials, or the credential itself. */

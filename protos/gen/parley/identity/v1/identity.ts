@@ -24,11 +24,11 @@ export interface ResolveSignInRequest {
   signInId: string;
 }
 
-/** Who signed in, and what they may do now. */
+/** The user of a sign-in and its current permissions. */
 export interface ResolveSignInResponse {
   /** The user. */
   userId: number;
-  /** The username, else the full name: what audit logs show. */
+  /** The username, else the full name, for audit logs. */
   displayName: string;
   /** The tenant in use; absent for a user without one. */
   tenantId?:
@@ -56,7 +56,7 @@ export interface ResolveSignInsResponse {
 
 /** One sign-in. */
 export interface ResolvedSignIn {
-  /** Which one. */
+  /** The sign-in. */
   signInId: string;
   /** Its state. */
   state?: ResolveSignInResponse | undefined;
@@ -86,7 +86,7 @@ export interface ResolveApiKeysRequest {
 
 /** The owners of the keys. */
 export interface ResolveApiKeysResponse {
-  /** Only those of live keys, in no order. */
+  /** Only live keys, in any order. */
   keys: ResolvedApiKey[];
 }
 
@@ -114,15 +114,15 @@ export interface GetTenantResponse {
   suspended: boolean;
   /** True once the tenant has been deleted. */
   deleted: boolean;
-  /** The provider that agents without an override of their own use; empty for the platform's default. */
+  /** The provider of agents without an override; empty for the platform's default. */
   llmProviderOverride: string;
   /** The model that goes with it; empty for the provider's default. */
   llmModelOverride: string;
-  /** What its plan allows, or an operator instead. */
+  /** Quotas of the plan, unless an operator has set others. */
   quotas?:
     | TenantQuotas
     | undefined;
-  /** The id of its live API key; 0 where it has none. Absent from versions that did not tell. */
+  /** Id of the live API key; 0 if there is none. Absent in responses of versions that lack this field. */
   apiKeyId?: number | undefined;
 }
 
@@ -144,25 +144,25 @@ export interface GetAvatarConfigResponse {
 
 /** A ticket. */
 export interface ExchangeTicketRequest {
-  /** As the identity provider gave it, at most 4,096 characters. */
+  /** The ticket of the identity provider, at most 4,096 characters. */
   ticket: string;
 }
 
 /** The person that the ticket identifies. */
 export interface ExchangeTicketResponse {
-  /** Absent where the ticket is refused. */
+  /** Absent if the ticket is refused. */
   person?: ProviderPerson | undefined;
 }
 
 /** A person, as the identity provider knows them. */
 export interface ProviderPerson {
-  /** Who it is at the provider, for ever. */
+  /** The person's permanent id at the provider. */
   subject: string;
-  /** Empty where there is none that the provider has verified. */
+  /** Empty if the provider has verified none. */
   verifiedEmail: string;
   /** Their name. */
   fullname: string;
-  /** Where they work; empty where that is not known. */
+  /** The person's company; empty if unknown. */
   company: string;
 }
 
@@ -180,7 +180,7 @@ export interface TenantQuotas {
 export interface SpendCall {
   /** Unique among the tenant's calls, and the same when a request about it is repeated; at most 200 characters. */
   callId: string;
-  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `reembed`, `test`. */
+  /** Purpose of the call: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `reembed`, `test`. */
   operation: string;
   /** The provider, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`. */
   providerId: string;
@@ -214,7 +214,7 @@ export interface ReserveSpendRequest {
   call?:
     | SpendCall
     | undefined;
-  /** True when the provider is asked as soon as the call is admitted; otherwise BeginSpend says so. */
+  /** True if the provider is called as soon as the call is admitted; otherwise BeginSpend reports it. */
   begins: boolean;
 }
 
@@ -230,7 +230,7 @@ export interface BeginSpendRequest {
   callId: string;
 }
 
-/** The reservation stands. */
+/** The reservation remains valid. */
 export interface BeginSpendResponse {
 }
 
@@ -244,13 +244,13 @@ export interface RenewSpendRequest {
 export interface RenewSpendResponse {
 }
 
-/** What calls of one tenant cost. */
+/** The cost of calls of one tenant. */
 export interface SettleSpendRequest {
   /** At most 200. */
   settlements: SpendSettlement[];
 }
 
-/** What one call cost. */
+/** The cost of one call. */
 export interface SpendSettlement {
   /** The call, with the figures of the provider that served it. */
   call?:
@@ -258,7 +258,7 @@ export interface SpendSettlement {
     | undefined;
   /** True when the tokens are an estimate, because the provider gave no figures. */
   estimated: boolean;
-  /** False for a call that nothing was served by: it costs what it says, and is not counted. */
+  /** False for a call without a served response: its cost is charged, but it is not counted. */
   served: boolean;
 }
 
@@ -276,18 +276,18 @@ export interface MeterSpendRequest {
 export interface SpendChange {
   /** The tenant; 0: the platform. */
   tenantId: number;
-  /** What is to be done. */
+  /** The change. */
   change?:
     | //
-    /** As ReserveSpend. */
+    /** Like ReserveSpend. */
     { $case: "reserve"; value: ReserveSpendRequest }
     | //
-    /** As SettleSpend. */
+    /** Like SettleSpend. */
     { $case: "settle"; value: SpendSettlement }
     | undefined;
 }
 
-/** What was done. */
+/** The result of the changes. */
 export interface MeterSpendResponse {
   /** The places of the changes that were not made, counted from 0. All others are stored. */
   left: number[];
@@ -303,7 +303,7 @@ export interface ClaimIdempotencyKeyRequest {
   requestSha256: Buffer;
   /** A UUID that the caller makes for each attempt. */
   claimId: string;
-  /** True where the request may put the sign-in into another tenant: the key then is that of the sign-in in all of its tenants. */
+  /** True if the request may switch the sign-in to another tenant. Then the key applies to the sign-in in all of its tenants. */
   inAnyTenant: boolean;
 }
 
@@ -313,7 +313,7 @@ export interface ClaimIdempotencyKeyResponse {
   useId: string;
   /** After how many milliseconds without RenewIdempotencyKey a retry may claim the key. */
   leaseMs: number;
-  /** What the first request was answered; absent where the key is claimed. */
+  /** The response of the first request; absent if the key is claimed. */
   result?: Buffer | undefined;
 }
 
@@ -335,11 +335,11 @@ export interface EndIdempotencyKeyRequest {
   useId: string;
   /** The claim. */
   claimId: string;
-  /** What retries are answered; absent where they are to run again. */
+  /** The response for retries; absent if they should run again. */
   result?:
     | Buffer
     | undefined;
-  /** What they are answered where the tenant has no bytes left for the result; absent where the result is kept all the same. */
+  /** The response for retries if the tenant has no bytes left to store `result`; absent if `result` is stored in any case. */
   resultInPlace?: Buffer | undefined;
 }
 
@@ -355,7 +355,7 @@ export interface HasTenantSecretRequest {
 
 /** Whether it is there. */
 export interface HasTenantSecretResponse {
-  /** False also for what cannot be a name. */
+  /** Also false for a text that cannot be a name. */
   exists: boolean;
 }
 
@@ -3331,7 +3331,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+    /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
     resolveSignIns: {
       name: "ResolveSignIns",
       requestType: ResolveSignInsRequest as typeof ResolveSignInsRequest,
@@ -3349,7 +3349,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The tenants of many API keys, each as ResolveApiKey answers. */
+    /** Returns the tenants of many API keys, each like ResolveApiKey. */
     resolveApiKeys: {
       name: "ResolveApiKeys",
       requestType: ResolveApiKeysRequest as typeof ResolveApiKeysRequest,
@@ -3358,7 +3358,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
+    /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
     getTenant: {
       name: "GetTenant",
       requestType: GetTenantRequest as typeof GetTenantRequest,
@@ -3399,8 +3399,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
-     * own behalf; NOT_FOUND when the tenant has none of that name.
+     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
+     * on its own behalf; NOT_FOUND if the tenant has none of that name.
      */
     getTenantSecret: {
       name: "GetTenantSecret",
@@ -3411,11 +3411,10 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-     * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
-     * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
-     * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
-     * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+     * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
+     * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
+     * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
+     * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
      */
     reserveSpend: {
       name: "ReserveSpend",
@@ -3426,8 +3425,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
-     * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+     * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
+     * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
      */
     beginSpend: {
       name: "BeginSpend",
@@ -3459,9 +3458,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
-     * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
-     * reason. For callers of no tenant.
+     * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
+     * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
+     * error. For callers without a tenant.
      */
     meterSpend: {
       name: "MeterSpend",
@@ -3472,9 +3471,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
-     * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-     * claim has a lease. The same claim id is the same claim.
+     * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
+     * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+     * claim has a lease. Repeating a claim id repeats the same claim.
      */
     claimIdempotencyKey: {
       name: "ClaimIdempotencyKey",
@@ -3484,7 +3483,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+    /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
     renewIdempotencyKey: {
       name: "RenewIdempotencyKey",
       requestType: RenewIdempotencyKeyRequest as typeof RenewIdempotencyKeyRequest,
@@ -3516,7 +3515,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: ResolveSignInRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSignInResponse>>;
-  /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
   resolveSignIns(
     request: ResolveSignInsRequest,
     context: CallContext & CallContextExt,
@@ -3526,12 +3525,12 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: ResolveApiKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveApiKeyResponse>>;
-  /** The tenants of many API keys, each as ResolveApiKey answers. */
+  /** Returns the tenants of many API keys, each like ResolveApiKey. */
   resolveApiKeys(
     request: ResolveApiKeysRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveApiKeysResponse>>;
-  /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
+  /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /** How avatars of the caller's tenant look and speak where an agent does not say. */
   getAvatarConfig(
@@ -3553,27 +3552,26 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<HasTenantSecretResponse>>;
   /**
-   * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
-   * own behalf; NOT_FOUND when the tenant has none of that name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
+   * on its own behalf; NOT_FOUND if the tenant has none of that name.
    */
   getTenantSecret(
     request: GetTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetTenantSecretResponse>>;
   /**
-   * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
-   * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
-   * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
-   * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
+   * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
+   * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
+   * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
    */
   reserveSpend(
     request: ReserveSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReserveSpendResponse>>;
   /**
-   * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
-   * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+   * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
+   * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
    */
   beginSpend(
     request: BeginSpendRequest,
@@ -3593,24 +3591,24 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
-   * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
-   * reason. For callers of no tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
+   * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
+   * error. For callers without a tenant.
    */
   meterSpend(
     request: MeterSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<MeterSpendResponse>>;
   /**
-   * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-   * claim has a lease. The same claim id is the same claim.
+   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
+   * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+   * claim has a lease. Repeating a claim id repeats the same claim.
    */
   claimIdempotencyKey(
     request: ClaimIdempotencyKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ClaimIdempotencyKeyResponse>>;
-  /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+  /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
   renewIdempotencyKey(
     request: RenewIdempotencyKeyRequest,
     context: CallContext & CallContextExt,
@@ -3633,7 +3631,7 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResolveSignInRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSignInResponse>;
-  /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
   resolveSignIns(
     request: DeepPartial<ResolveSignInsRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -3643,12 +3641,12 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResolveApiKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveApiKeyResponse>;
-  /** The tenants of many API keys, each as ResolveApiKey answers. */
+  /** Returns the tenants of many API keys, each like ResolveApiKey. */
   resolveApiKeys(
     request: DeepPartial<ResolveApiKeysRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveApiKeysResponse>;
-  /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
+  /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
   /** How avatars of the caller's tenant look and speak where an agent does not say. */
   getAvatarConfig(
@@ -3670,27 +3668,26 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<HasTenantSecretResponse>;
   /**
-   * The value of such a secret as it is now. Only for the unit that signs with it: PERMISSION_DENIED for every caller but session on its
-   * own behalf; NOT_FOUND when the tenant has none of that name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
+   * on its own behalf; NOT_FOUND if the tenant has none of that name.
    */
   getTenantSecret(
     request: DeepPartial<GetTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetTenantSecretResponse>;
   /**
-   * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
-   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose
-   * tenant is 0, what it costs is the platform's: no tenant is charged and no cap bounds it.
-   * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
-   * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
+   * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
+   * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
+   * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
    */
   reserveSpend(
     request: DeepPartial<ReserveSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReserveSpendResponse>;
   /**
-   * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
-   * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+   * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
+   * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
    */
   beginSpend(
     request: DeepPartial<BeginSpendRequest>,
@@ -3710,24 +3707,24 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many. What could not be done in it is named and
-   * left as it was: at a cap, with a fault of its own, or while its tenant's ledger is in use elsewhere. Asked for alone it gets its
-   * reason. For callers of no tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
+   * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
+   * error. For callers without a tenant.
    */
   meterSpend(
     request: DeepPartial<MeterSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<MeterSpendResponse>;
   /**
-   * Claims an `Idempotency-Key` for a request of the caller, or answers with what the first one got. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) when it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-   * claim has a lease. The same claim id is the same claim.
+   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
+   * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
+   * claim has a lease. Repeating a claim id repeats the same claim.
    */
   claimIdempotencyKey(
     request: DeepPartial<ClaimIdempotencyKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ClaimIdempotencyKeyResponse>;
-  /** Extends the lease of a claim. Does nothing where it has ended, or another claim has followed. */
+  /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
   renewIdempotencyKey(
     request: DeepPartial<RenewIdempotencyKeyRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -13,7 +13,7 @@ export interface DocumentUploaded {
   documentId: number;
   /** Its base. */
   knowledgeBaseId: number;
-  /** Which parse of the document it is, from 1: grows each time it is queued again. */
+  /** Number of the document's parse, from 1; incremented each time it is queued again. */
   version: number;
 }
 

@@ -10,7 +10,7 @@ import type { CallContext, CallOptions } from "nice-grpc-common";
 
 /** How passages are ranked. */
 export const RetrievalMode = {
-  /** RETRIEVAL_MODE_UNSPECIFIED - As COSINE. */
+  /** RETRIEVAL_MODE_UNSPECIFIED - Same as COSINE. */
   RETRIEVAL_MODE_UNSPECIFIED: 0,
   /** RETRIEVAL_MODE_COSINE - By cosine similarity alone. */
   RETRIEVAL_MODE_COSINE: 1,
@@ -46,7 +46,7 @@ export interface ListKnowledgeBasesRequest {
 
 /** The bases. */
 export interface ListKnowledgeBasesResponse {
-  /** By id. */
+  /** Bases ordered by id. */
   knowledgeBases: KnowledgeBaseSummary[];
 }
 
@@ -56,7 +56,7 @@ export interface KnowledgeBaseSummary {
   id: number;
   /** Its name. */
   name: string;
-  /** What it is for, cut to 500 characters; empty where it has no description. */
+  /** Description of the base, truncated to 500 characters; may be empty. */
   description: string;
 }
 
@@ -64,7 +64,7 @@ export interface KnowledgeBaseSummary {
 export interface RetrieveRequest {
   /** 1 to 5 bases of the caller's tenant. */
   knowledgeBaseIds: number[];
-  /** The question, which stands alone; at most 10,000 code points are read. */
+  /** The question, understandable without context; at most 10,000 code points are read. */
   query: string;
   /** At most this many passages, 1 to 20. */
   topK: number;
@@ -80,7 +80,7 @@ export interface RetrieveRequest {
   sessionId?:
     | number
     | undefined;
-  /** Bases that are not searched after so many ms are left out of the answer; 0: all are waited for. */
+  /** Bases whose search takes longer than this are omitted; 0: no limit. In ms. */
   timeLimitMs: number;
 }
 
@@ -92,15 +92,15 @@ export interface RetrieveResponse {
   usage?:
     | EmbeddingUsage
     | undefined;
-  /** The search of all bases failed after the query was embedded: there are no passages, and usage says what that took. */
+  /** The search failed in all bases after the query was embedded: there are no passages, and `usage` has the cost. */
   searchFailed: boolean;
 }
 
-/** What embeddings took. */
+/** Usage of embeddings. */
 export interface EmbeddingUsage {
-  /** Tokens: the endpoint's figure, else characters / 4. */
+  /** Tokens: the endpoint's count, else characters / 4. */
   tokensIn: number;
-  /** What they cost, in 1e-8 USD. */
+  /** Cost in 1e-8 USD. */
   costUsdE8: bigint;
 }
 
@@ -118,7 +118,7 @@ export interface Passage {
   content: string;
   /** Cosine similarity to the query, -1 to 1. */
   score: number;
-  /** The headings that it stands under, outermost first, joined by ` > `; empty without any. */
+  /** Headings above the passage, outermost first, joined by ` > `; may be empty. */
   heading: string;
   /** The page that it begins on, from 1; absent where the document has no pages. */
   page?: number | undefined;
@@ -142,7 +142,7 @@ export interface BeginDocumentResponse {
   mimeType: string;
   /** Its size. */
   sizeBytes: bigint;
-  /** What the tenant calls it. */
+  /** The tenant's name for the file. */
   fileName: string;
 }
 
@@ -155,13 +155,13 @@ export interface CompleteDocumentRequest {
   /** Text to append: Markdown, with `#` headings and pipe tables. */
   text: string;
   /**
-   * Where pages begin that begin in any part: offsets into the whole text in UTF-16 code units, ascending; page 1 begins at the first.
-   * None for a document without pages.
+   * Starts of all pages in the whole text, as ascending offsets in UTF-16 code units; page 1 starts at the first. Empty for a
+   * document without pages.
    */
   pageStarts: number[];
   /**
-   * What the text of any part does not hold of the file, for the tenant: at most 20 of at most 300 code points each are kept, longer
-   * ones are cut. None where nothing is lost.
+   * Warnings for the tenant about content of the file that the text lacks; empty if it is complete. At most 20 are kept, each
+   * truncated to 300 code points.
    */
   warnings: string[];
 }
@@ -1430,7 +1430,7 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+    /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
     listKnowledgeBases: {
       name: "ListKnowledgeBases",
       requestType: ListKnowledgeBasesRequest as typeof ListKnowledgeBasesRequest,
@@ -1453,9 +1453,9 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-     * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
-     * other than the parser.
+     * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
+     * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
+     * than the parser.
      */
     beginDocument: {
       name: "BeginDocument",
@@ -1495,7 +1495,7 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
     request: CheckKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckKnowledgeBasesResponse>>;
-  /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+  /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
   listKnowledgeBases(
     request: ListKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
@@ -1507,9 +1507,9 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
    */
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
   /**
-   * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-   * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
-   * other than the parser.
+   * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
+   * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
+   * than the parser.
    */
   beginDocument(
     request: BeginDocumentRequest,
@@ -1536,7 +1536,7 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckKnowledgeBasesResponse>;
-  /** Live bases of the caller's tenant, by id: those of the given ids that are there, or the first ones. */
+  /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
   listKnowledgeBases(
     request: DeepPartial<ListKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -1548,9 +1548,9 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
    */
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
   /**
-   * The parser begins with a document: it is PARSING from now on. Repeated by the next parser where one died. NOT_FOUND when nobody
-   * waits for this version any more: deleted, parsed by another one, or queued again. PERMISSION_DENIED, as in the other two, for callers
-   * other than the parser.
+   * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
+   * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
+   * than the parser.
    */
   beginDocument(
     request: DeepPartial<BeginDocumentRequest>,

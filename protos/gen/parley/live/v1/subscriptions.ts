@@ -22,9 +22,9 @@ export interface FollowRequest {
   afterEventId: string;
 }
 
-/** One event, finished for readers. */
+/** One event, ready to be sent to readers. */
 export interface FollowResponse {
-  /** `<ms>-<n>`; grows within what is followed and never goes back. */
+  /** `<ms>-<n>`; increases within the subscription. */
   eventId: string;
   /** When it happened. */
   occurredAt?:
@@ -32,7 +32,7 @@ export interface FollowResponse {
     | undefined;
   /** A JSON object in the shape of the field's type: all fields that readers may select, and `__typename` where the type is abstract. */
   payloadJson: string;
-  /** Whether nothing follows, ever: the subscription is complete. */
+  /** Whether this is the last event: the subscription is complete. */
   isLast: boolean;
 }
 
@@ -216,14 +216,13 @@ export const SubscriptionServiceDefinition = {
   fullName: "parley.live.v1.SubscriptionService",
   methods: {
     /**
-     * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
-     * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
-     * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
-     * on more.
-     * The response header is sent with the first event, or as soon as all later events will be delivered.
-     * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-     * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
-     * again with the last id it has.
+     * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
+     * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
+     * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
+     * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+     * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
+     * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
+     * behind; it may call again with its last id.
      */
     follow: {
       name: "Follow",
@@ -238,14 +237,13 @@ export const SubscriptionServiceDefinition = {
 
 export interface SubscriptionServiceImplementation<CallContextExt = {}> {
   /**
-   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
-   * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
-   * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
-   * on more.
-   * The response header is sent with the first event, or as soon as all later events will be delivered.
-   * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
-   * again with the last id it has.
+   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
+   * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
+   * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
+   * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
+   * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
+   * behind; it may call again with its last id.
    */
   follow(
     request: AsyncIterable<FollowRequest>,
@@ -255,14 +253,13 @@ export interface SubscriptionServiceImplementation<CallContextExt = {}> {
 
 export interface SubscriptionServiceClient<CallOptionsExt = {}> {
   /**
-   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
-   * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
-   * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
-   * on more.
-   * The response header is sent with the first event, or as soon as all later events will be delivered.
-   * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
-   * again with the last id it has.
+   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
+   * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
+   * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
+   * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
+   * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
+   * behind; it may call again with its last id.
    */
   follow(
     request: AsyncIterable<DeepPartial<FollowRequest>>,

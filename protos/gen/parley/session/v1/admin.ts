@@ -9,7 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-/** Which deliveries. */
+/** Filters deliveries. */
 export interface ListSyncDeliveriesRequest {
   /** The tenant. */
   tenantId: number;
@@ -29,7 +29,7 @@ export interface ListSyncDeliveriesRequest {
 export interface ListSyncDeliveriesResponse {
   /** Newest first. */
   deliveries: SyncDelivery[];
-  /** Where there are more: `before` of the next request. */
+  /** `before` for the next page; absent on the last one. */
   nextBefore?: number | undefined;
 }
 
@@ -47,9 +47,9 @@ export interface SyncDelivery {
   status: string;
   /** Attempts that were begun. */
   attempts: number;
-  /** Why the last attempt failed: a kind, or `HTTP` and a status. Empty where none has. */
+  /** Why the last attempt failed: a kind, or `HTTP` and a status. Empty if no attempt failed. */
   lastError: string;
-  /** When the next attempt is due; absent where none is. */
+  /** Time of the next attempt; absent if there is none. */
   nextAttemptAt?:
     | Date
     | undefined;
@@ -71,11 +71,11 @@ export interface RedeliverSyncRequest {
 
 /** It is on its way. */
 export interface RedeliverSyncResponse {
-  /** As it is now. */
+  /** The delivery in its current state. */
   delivery?: SyncDelivery | undefined;
 }
 
-/** Which entries of the audit. */
+/** Filters audit entries. */
 export interface ListAuditRequest {
   /** Those of this tenant. */
   tenant?:
@@ -91,11 +91,11 @@ export interface ListAuditRequest {
 export interface ListAuditResponse {
   /** Newest first. */
   entries: AuditEntry[];
-  /** Where there are more: `before` of the next request. */
+  /** `before` for the next page; absent on the last one. */
   nextBefore?: number | undefined;
 }
 
-/** What an operator has changed. */
+/** A change by an operator. */
 export interface AuditEntry {
   /** Its id. */
   id: number;
@@ -103,9 +103,9 @@ export interface AuditEntry {
   at?:
     | Date
     | undefined;
-  /** Who, by the name that they gave. */
+  /** The name that the operator gave. */
   operator: string;
-  /** What was done, e.g. `redeliver`. */
+  /** The action, e.g. `redeliver`. */
   action: string;
   /** The tenant. */
   tenantId: number;
@@ -857,8 +857,8 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * What the people who run the platform ask of session, by scripts/admin. Only for callers of the kind `operator` that OPERATOR_KEY
- * signs. Every change is written to an audit in the transaction that makes it.
+ * Commands of the platform's operators for session, used by scripts/admin. Only callers of the kind `operator`, signed with
+ * OPERATOR_KEY, are accepted. Every change is written to an audit log in the same transaction.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {
@@ -886,7 +886,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** What operators have changed here, newest first. */
+    /** Lists changes by operators, newest first. */
     listAudit: {
       name: "ListAudit",
       requestType: ListAuditRequest as typeof ListAuditRequest,
@@ -912,7 +912,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RedeliverSyncRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RedeliverSyncResponse>>;
-  /** What operators have changed here, newest first. */
+  /** Lists changes by operators, newest first. */
   listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
@@ -930,7 +930,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RedeliverSyncRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RedeliverSyncResponse>;
-  /** What operators have changed here, newest first. */
+  /** Lists changes by operators, newest first. */
   listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 

@@ -10,7 +10,7 @@ import { SessionEvent } from "./session.ts";
 
 /** One entry of a session's event log, as the replicas of session write it for one another. */
 export interface SessionLogEntry {
-  /** What it is. */
+  /** The content of the entry. */
   kind?:
     | //
     /** An event. Where its `event_id` is empty, the entry's own id is the event's. */
@@ -22,8 +22,8 @@ export interface SessionLogEntry {
 }
 
 /**
- * The entry's own id belongs to an event that is being stored just now. The event follows once it has been committed; where it
- * does not, the database shows whether it was.
+ * Reserves the entry's id for an event that is being stored. The event follows after its commit; if it does not, the database shows
+ * whether it was committed.
  */
 export interface ReservedEventId {
   /** The turn that it ends, if it ends one. */

@@ -21,7 +21,7 @@ export interface SessionEvent {
   occurredAt?:
     | Date
     | undefined;
-  /** What. */
+  /** The event. */
   kind?:
     | //
     /** A piece of a reply. */
@@ -43,7 +43,7 @@ export interface SessionEvent {
 
 /** A piece of a reply, to append to the pieces of the same attempt. */
 export interface AiResponseChunk {
-  /** As the sender of the message gave it. */
+  /** The id that the sender gave to the message. */
   clientTurnId?:
     | string
     | undefined;
@@ -59,7 +59,7 @@ export interface AiResponseChunk {
 
 /** A whole reply, as stored. */
 export interface AiResponse {
-  /** As the sender of the message gave it. */
+  /** The id that the sender gave to the message. */
   clientTurnId?:
     | string
     | undefined;
@@ -71,9 +71,9 @@ export interface AiResponse {
   message?: Message | undefined;
 }
 
-/** A turn that ended without a whole reply: what was said of it is a message. */
+/** A turn that ended without a complete reply; its text so far is stored as a message. */
 export interface TurnFailed {
-  /** As the sender of the message gave it. */
+  /** The id that the sender gave to the message. */
   clientTurnId?:
     | string
     | undefined;
@@ -96,7 +96,7 @@ export interface SessionStatusChanged {
 
 /** A call of a tool or an action began or ended. */
 export interface ToolCallChanged {
-  /** As the sender of the message gave it. */
+  /** The id that the sender gave to the message. */
   clientTurnId?:
     | string
     | undefined;
@@ -116,7 +116,7 @@ export interface Message {
   sessionId: number;
   /** `USER` or `MODEL`. */
   role: string;
-  /** What was said. */
+  /** Text of the message. */
   text: string;
   /** Its place in the session, from 0 without gap. */
   turnIndex: number;
@@ -124,7 +124,7 @@ export interface Message {
   tokensIn: number;
   /** Output tokens. */
   tokensOut: number;
-  /** What it cost, in 1e-8 USD. */
+  /** Cost in 1e-8 USD. */
   costUsdE8: bigint;
   /** A card, table or list, as JSON; empty when there is none. */
   structuredContentJson: string;
@@ -140,15 +140,15 @@ export interface Message {
   modelId?:
     | string
     | undefined;
-  /** The passages that it was given; absent where none were searched for. */
+  /** Passages that the model got; absent if no search was made. */
   citations?:
     | Citations
     | undefined;
-  /** The calls of tools that it made; absent where it made none. */
+  /** Tool calls of the reply; absent if it made none. */
   toolCalls?:
     | ToolCalls
     | undefined;
-  /** How it ended, the contract's FinishReason; absent for USER and a static greeting, and where that is not known. */
+  /** Why the reply ended, as FinishReason of the contract; absent for USER, static greetings, and if unknown. */
   finishReason?:
     | string
     | undefined;
@@ -170,7 +170,7 @@ export interface ResolveSessionsResponse {
 
 /** One session. */
 export interface ResolvedSession {
-  /** Which one. */
+  /** The session. */
   sessionId: number;
   /** The contract's SessionStatus. */
   status: string;
@@ -210,7 +210,7 @@ export interface StreamTranscriptResponse {
 export interface TranscriptLine {
   /** `USER` or `MODEL`. */
   role: string;
-  /** What was said. */
+  /** Text of the message. */
   text: string;
   /** Its place in the session, from 0 without gap. */
   turnIndex: number;
@@ -1637,8 +1637,9 @@ export const SessionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
-     * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
+     * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
+     * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+     * session does not exist.
      */
     streamTranscript: {
       name: "StreamTranscript",
@@ -1649,8 +1650,8 @@ export const SessionServiceDefinition = {
       options: {},
     },
     /**
-     * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
-     * above 60 MB.
+     * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+     * ANSWER_TOO_LARGE) above 60 MB.
      */
     getTranscript: {
       name: "GetTranscript",
@@ -1670,16 +1671,17 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSessionsResponse>>;
   /**
-   * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
-   * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
+   * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+   * session does not exist.
    */
   streamTranscript(
     request: StreamTranscriptRequest,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<StreamTranscriptResponse>>;
   /**
-   * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
-   * above 60 MB.
+   * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+   * ANSWER_TOO_LARGE) above 60 MB.
    */
   getTranscript(
     request: GetTranscriptRequest,
@@ -1694,16 +1696,17 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSessionsResponse>;
   /**
-   * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
-   * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
+   * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+   * session does not exist.
    */
   streamTranscript(
     request: DeepPartial<StreamTranscriptRequest>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<StreamTranscriptResponse>;
   /**
-   * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
-   * above 60 MB.
+   * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+   * ANSWER_TOO_LARGE) above 60 MB.
    */
   getTranscript(
     request: DeepPartial<GetTranscriptRequest>,
