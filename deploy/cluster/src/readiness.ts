@@ -19,7 +19,7 @@ export interface ObjectList {
 }
 
 export interface Readiness {
-  /** Of a pod with its namespace. */
+  /** The name; for a pod, preceded by its namespace. */
   name: string;
   ready: boolean;
   /** Why it is not. */
