@@ -6,7 +6,7 @@ import { type Cluster, clusterStory } from './support/cluster-story.ts';
 import { rpcCallsOf } from './support/metrics.ts';
 import { figuresOf, startTraffic } from './support/traffic.ts';
 
-const [least, most, usual] = [1, 4, 2];
+const [minReplicas, maxReplicas, usual] = [1, 4, 2];
 /** What the chart's README promises of new pods, from ready on. */
 const callsWithinMs = 30_000;
 /** Long enough for all pods of a unit to have been called, by callers that spread their calls. */
@@ -30,7 +30,7 @@ async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<st
       if (!waited.has(name) && (await rpcCallsOf(kubectl, name)) > 0)
         waited.set(name, Date.now() - (readySince(pod)?.getTime() ?? 0));
     }
-    if (waited.size === most - least) return [...waited.values()];
+    if (waited.size === maxReplicas - minReplicas) return [...waited.values()];
     if (performance.now() > deadline) throw new Error(`${unit}: ${waited.size} of ${added.length} new pods are called`);
     await delay(500);
   }
@@ -54,16 +54,16 @@ clusterStory(
     const { kubectl, url } = cluster;
     t.teardown(() => cluster.upgrade());
     for (const unit of unitNames) {
-      await scale(cluster, unit, least);
+      await scale(cluster, unit, minReplicas);
       const traffic = await startTraffic(url);
       t.teardown(() => traffic.leave());
       const known = new Set((await kubectl.pods(unit)).map(({ metadata }) => metadata.name));
-      await kubectl.run(['scale', 'deployment', `parley-${unit}`, `--replicas=${most}`]);
+      await kubectl.run(['scale', 'deployment', `parley-${unit}`, `--replicas=${maxReplicas}`]);
       if (called.includes(unit)) {
         const waits = await untilCalled(kubectl, unit, known);
         const shares = await sharesOf(kubectl, unit);
         t.true(Math.max(...waits) <= callsWithinMs, `${unit}: called ${waits.join(', ')} ms after ready`);
-        t.true(Math.min(...shares) > 0.4 / most, `${unit}: ${shares.join(', ')}`);
+        t.true(Math.min(...shares) > 0.4 / maxReplicas, `${unit}: ${shares.join(', ')}`);
         t.log(
           `${unit}: new pods called ${waits.map((ms) => (ms / 1000).toFixed(1)).join(', ')} s after ready, shares ${shares.map((part) => `${(part * 100).toFixed()} %`).join(', ')}`,
         );
@@ -81,7 +81,7 @@ clusterStory(
 
 clusterStory('autoscalers add gateways and sessions under load, and take them away after', 40, async (t, cluster) => {
   const { kubectl, url } = cluster;
-  const autoscaling = { enabled: true, maxReplicas: most, targetCPUUtilizationPercentage: 50 };
+  const autoscaling = { enabled: true, maxReplicas, targetCPUUtilizationPercentage: 50 };
   t.teardown(() => cluster.upgrade());
   const scaled = ['gateway', 'session'];
   await cluster.upgrade(Object.fromEntries(scaled.map((unit) => [`units.${unit}.autoscaling`, autoscaling])));

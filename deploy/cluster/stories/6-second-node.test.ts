@@ -40,8 +40,8 @@ clusterStory(
     const watching = (async () => {
       while (!over.signal.aborted) {
         const ready = (await kubectl.pods()).filter(isReady).map(unitOf);
-        for (const [unit, least] of fewest)
-          fewest.set(unit, Math.min(least, ready.filter((each) => each === unit).length));
+        for (const [unit, minReady] of fewest)
+          fewest.set(unit, Math.min(minReady, ready.filter((each) => each === unit).length));
         await delay(lookAgainMs);
       }
     })();
@@ -64,7 +64,7 @@ clusterStory(
       figuresOf(outcome),
     );
     t.deepEqual(
-      [...fewest].filter(([, least]) => least < 1),
+      [...fewest].filter(([, minReady]) => minReady < 1),
       [],
       'units without a ready process',
     );
