@@ -141,8 +141,8 @@ async function startParts(
   await together([startControlPlane(run, files), ...nodes.map((node) => startRuntime(run, node))]);
   step('the API server and containerd answer');
   await together(nodes.map((node) => startKubelet(run, node)));
-  const registered = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
-  for (const { name } of nodes) await untilItAnswers(() => ask(run, `/api/v1/nodes/${name}`), registered);
+  const registeredSignal = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
+  for (const { name } of nodes) await untilItAnswers(() => ask(run, `/api/v1/nodes/${name}`), registeredSignal);
   await together(nodes.map((node) => startRouter(run, node)));
   const [first] = nodes;
   if (first) await routeServices(first, signal);

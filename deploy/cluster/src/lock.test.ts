@@ -7,10 +7,10 @@ import { exclusively } from './lock.ts';
 test('work with the same lock runs one after the other, also after a failure', async (t) => {
   const file = join(emptyFolder(t), 'below', 'lock');
   let running = 0;
-  let most = 0;
+  let peak = 0;
   const work = async () => {
     running += 1;
-    most = Math.max(most, running);
+    peak = Math.max(peak, running);
     await delay(20);
     running -= 1;
     throw new Error('failed');
@@ -20,7 +20,7 @@ test('work with the same lock runs one after the other, also after a failure', a
     all.map(({ status }) => status),
     ['rejected', 'rejected', 'rejected'],
   );
-  t.is(most, 1);
+  t.is(peak, 1);
 });
 
 test('who waits for a lock can stop waiting', async (t) => {
