@@ -1,4 +1,4 @@
-// Pods are spread over two nodes, and one of them is drained under load.
+// Pods are spread over two nodes; then one node is drained under load, and the other one, which has all pods by then.
 import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames } from '@parley/units';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
@@ -7,67 +7,64 @@ import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
 import { figuresOf, startTraffic } from './support/traffic.ts';
 
 const lookAgainMs = 500;
+const ours = 'app.kubernetes.io/name=parley';
 
-/** Ready pods of a unit by their node. */
-async function spread({ kubectl }: Cluster, unit: string): Promise<Record<string, number>> {
-  const nodes = (await kubectl.pods(unit)).filter(isReady).map(({ spec }) => spec.nodeName ?? '');
-  return Object.fromEntries([...Map.groupBy(nodes, (name) => name)].map(([name, { length }]) => [name, length]));
+/** The numbers of ready pods of a unit on each node that has some. */
+async function spread({ kubectl }: Cluster, unit: string): Promise<number[]> {
+  const ready = (await kubectl.pods(unit)).filter(isReady);
+  return [...Map.groupBy(ready, ({ spec }) => spec.nodeName).values()].map(({ length }) => length);
 }
 
-clusterStory(
-  'a node is drained under load: each unit keeps a process, and no request is lost',
-  25,
-  async (t, cluster) => {
-    const { kubectl, url } = cluster;
-    const nodes = readNodes(cluster.folders).map(({ name }) => name);
-    if (nodes.length < 2) return t.fail('one node: scripts/cluster up --nodes 2');
-    if (broken === 'pdb') await kubectl.run(['delete', 'poddisruptionbudgets', '--all']);
-    t.teardown(() => cluster.upgrade());
-    // Pods that were there before the second node, or a drain, are not spread by themselves.
-    await kubectl.run(['rollout', 'restart', 'deployment', '--selector', 'app.kubernetes.io/name=parley']);
-    await cluster.allReady();
-    const spreads = await Promise.all(
-      unitNames.map(async (unit) => [unit, Object.values(await spread(cluster, unit))] as const),
-    );
-    for (const [unit, counts] of spreads) t.deepEqual(counts, [1, 1], `${unit} is on both nodes`);
-
-    const traffic = await startTraffic(url);
-    t.teardown(() => traffic.leave());
-    const drained = nodes.at(-1) ?? '';
-    t.teardown(() => kubectl.run(['uncordon', drained]));
-    const fewest = new Map<string, number>(unitNames.map((unit) => [unit, Number.POSITIVE_INFINITY]));
-    const over = new AbortController();
-    const watching = (async () => {
-      while (!over.signal.aborted) {
-        const ready = (await kubectl.pods()).filter(isReady).map(unitOf);
-        for (const [unit, minReady] of fewest)
-          fewest.set(unit, Math.min(minReady, ready.filter((each) => each === unit).length));
-        await delay(lookAgainMs);
-      }
-    })();
-    const begun = performance.now();
-    await kubectl.run([
-      'drain',
-      drained,
-      '--ignore-daemonsets',
-      '--delete-emptydir-data',
-      '--timeout=15m',
-      '--selector=app.kubernetes.io/name=parley',
-    ]);
-    const took = (performance.now() - begun) / 1000;
+/** Moves all pods of a node elsewhere. @returns how long it took, and the fewest ready pods that each unit has had meanwhile */
+async function drain({ kubectl, allReady }: Cluster, node: string) {
+  const fewest = new Map<string, number>(unitNames.map((unit) => [unit, Number.POSITIVE_INFINITY]));
+  const over = new AbortController();
+  const watching = (async () => {
+    while (!over.signal.aborted) {
+      const ready = (await kubectl.pods()).filter(isReady).map(unitOf);
+      for (const [unit, minReady] of fewest)
+        fewest.set(unit, Math.min(minReady, ready.filter((each) => each === unit).length));
+      await delay(lookAgainMs);
+    }
+  })();
+  const begun = performance.now();
+  const pods = [`--pod-selector=${ours}`, '--ignore-daemonsets', '--delete-emptydir-data', '--force'];
+  try {
+    await kubectl.run(['drain', node, ...pods, '--timeout=15m']);
+    await allReady();
+  } finally {
     over.abort();
     await watching;
-    await cluster.allReady();
-    const outcome = await traffic.end();
-    t.log(
-      `drained in ${took.toFixed(0)} s; the fewest ready pods of a unit: ${Math.min(...fewest.values())}`,
-      figuresOf(outcome),
-    );
-    t.deepEqual(
-      [...fewest].filter(([, minReady]) => minReady < 1),
-      [],
-      'units without a ready process',
-    );
-    t.deepEqual([outcome.unanswered, outcome.twice, outcome.lost, outcome.repeated], [[], [], [], {}]);
-  },
-);
+  }
+  return { seconds: Math.round((performance.now() - begun) / 1000), fewest };
+}
+
+clusterStory('two nodes are drained in turn under load: each unit keeps a process', 40, async (t, cluster) => {
+  const { kubectl, url } = cluster;
+  const nodes = readNodes(cluster.folders).map(({ name }) => name);
+  if (nodes.length !== 2) return t.fail(`${nodes.length} nodes: scripts/cluster up --nodes 2`);
+  for (const node of nodes) t.teardown(() => kubectl.run(['uncordon', node]));
+  // Pods do not move by themselves where a node has been added, or drained.
+  await kubectl.run(['rollout', 'restart', 'deployment', '--selector', ours]);
+  await cluster.allReady();
+  for (const unit of unitNames) t.deepEqual(await spread(cluster, unit), [1, 1], `${unit} is on both nodes`);
+  if (broken === 'pdb') {
+    t.teardown(() => cluster.upgrade());
+    await kubectl.run(['delete', 'poddisruptionbudgets', '--all']);
+  }
+
+  const traffic = await startTraffic(url);
+  t.teardown(() => traffic.leave());
+  for (const node of nodes) {
+    const { seconds, fewest } = await drain(cluster, node);
+    await kubectl.run(['uncordon', node]);
+    t.log(`${node} drained in ${seconds} s; the fewest ready pods of a unit: ${Math.min(...fewest.values())}`);
+    const without = [...fewest].filter(([, minReady]) => minReady < 1).map(([unit]) => unit);
+    t.deepEqual(without, [], `units without a ready process while ${node} was drained`);
+  }
+  const outcome = await traffic.end();
+  t.log(figuresOf(outcome));
+  t.deepEqual([outcome.unanswered, outcome.twice, outcome.lost, outcome.repeated], [[], [], [], {}]);
+  t.is(outcome.failed, 0);
+  t.is(outcome.idle.wrong, 0);
+});

@@ -1,5 +1,6 @@
 // An engine whose address nobody reaches for a minute: pods stay, and what was sent has its reply once it is back.
 import { setTimeout as delay } from 'node:timers/promises';
+import { unitNames } from '@parley/units';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
 import { clusterStory } from './support/cluster-story.ts';
 import { figuresOf, startTraffic } from './support/traffic.ts';
@@ -7,6 +8,8 @@ import { unreachable } from './support/unreachable.ts';
 
 const awayMs = 60_000;
 const lookAgainMs = 2_000;
+
+const isUnit = (name: string) => unitNames.some((unit) => unit === name);
 
 const settings = { redis: 'REDIS_URL', s3: 'S3_ENDPOINT', kafka: 'KAFKA_BROKERS', postgres: 'DATABASE_URL' };
 
@@ -30,8 +33,10 @@ for (const [engine, setting] of Object.entries(settings)) {
       {
         await using _ = await unreachable(port);
         while (traffic.sinceMs() < from + awayMs) {
-          for (const unit of new Set((await kubectl.pods()).filter((pod) => !isReady(pod)).map(unitOf))) {
-            if (!notReady.has(unit)) notReady.set(unit, Math.round((traffic.sinceMs() - from) / 1000));
+          const pods = (await kubectl.pods()).filter((pod) => !isReady(pod));
+          for (const unit of new Set(pods.map(unitOf))) {
+            if (!isUnit(unit) || notReady.has(unit)) continue;
+            notReady.set(unit, Math.round((traffic.sinceMs() - from) / 1000));
           }
           await delay(lookAgainMs);
         }
