@@ -21,7 +21,7 @@ const refusals: [RecordedName, Refusal][] = [
   ['openai-retry-after-three-seconds', { text: 'After the wait.', forMs: 3_000 }],
 ];
 
-/** A provider that refuses, and then answers. */
+/** A provider that first refuses and then responds. */
 function refusing(name: RecordedName, { forMs = 0, refuses }: Refusal) {
   const answers = recordedAnswers(name);
   const [answer = {}] = answers.slice(-1);

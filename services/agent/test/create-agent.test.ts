@@ -224,7 +224,7 @@ test('unusual texts are stored unchanged', async (t) => {
     };
     const { id } = await app.createAgent(inTenant(1), { ...ada, ...input });
     const found = await app.findAgent(inTenant(1), id);
-    // As JSON: `like` loses the key `__proto__`.
+    // Compared as JSON, because `like` ignores the key `__proto__`.
     t.is(JSON.stringify({ ...found, ...input }), JSON.stringify(found), text);
   }
 });

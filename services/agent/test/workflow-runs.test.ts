@@ -24,7 +24,7 @@ const write = (prompt: string, rest: Partial<Extract<WorkflowNode, { kind: 'llm'
   ...rest,
 });
 
-/** A model that answers by prompt, or with a route if JSON is requested. */
+/** A model that responds by prompt, or with a route if JSON is requested. */
 function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env = {}) {
   return unitWithModel(
     t,

@@ -7,7 +7,7 @@ import { exportStore } from './export-store.ts';
 import type { Ports } from './ports.ts';
 import { removeFiles, removeKind } from './remove-export.ts';
 
-/** Removes all exports of a deleted tenant and their files. One that is rendered meanwhile removes its own file. */
+/** Removes all exports of a deleted tenant with their files. An export that is being rendered removes its own file. */
 export const tenantEnd: TenantEnd<Ports, ExportConfig> = {
   async close(db: TenantDb) {
     await exportStore(db).deleteAll();

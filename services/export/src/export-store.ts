@@ -68,7 +68,9 @@ export function exportStore(db: TenantDb) {
       return found;
     },
 
-    /** Takes the tenant's lock: until this transaction ends, no other one counts or inserts exports, or changes their file references. */
+    /**
+     * Takes the tenant's lock: until this transaction ends, no other can count or insert exports, or change their file references.
+     */
     async lock(): Promise<void> {
       await rows(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.export_records'), cast(:tenantId AS integer))`,

@@ -35,7 +35,7 @@ export function printable(text: string): string {
     .replaceAll(unbroken, `$&${zeroWidthSpace}`);
 }
 
-/** Splits a text into lines. A line has the direction of its first letter, or without letters that of the previous line. */
+/** Splits a text into lines. A line has the direction of its first letter; without letters, the direction of the previous line. */
 export function linesOf(text: string): Line[] {
   let rtl = false;
   return printable(text)

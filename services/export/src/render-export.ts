@@ -90,7 +90,7 @@ function renderJobOf(
   });
 }
 
-/** @throws RenderProblem; DomainError `unavailable` where a service or the object store does not answer */
+/** Renders an export. @throws RenderProblem; DomainError `unavailable` if a service or the object store does not respond */
 async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: DocumentSize): Promise<void> {
   const { tenantId, data, signal, lease } = run;
   const { exportId } = data;
@@ -214,7 +214,7 @@ async function renderAsLarge(
   });
 }
 
-/** Whether the document may fit the limits of large documents although it exceeded those of small ones. */
+/** Whether a document that exceeds the limits of small documents may fit those of large ones. */
 function isOfSmallLimits(error: unknown): boolean {
   return error instanceof RenderProblem && (error.problem === 'tooSlow' || error.problem === 'tooMuchMemory');
 }

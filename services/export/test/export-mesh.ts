@@ -149,7 +149,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     script,
     replica,
     get,
-    /** As session asks. */
+    /** Requests an export like session does. */
     async request(
       sessionId = 1,
       { caller = service(1), requestKey }: { caller?: Caller; requestKey?: string } = {},
@@ -183,7 +183,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     async jobs(kind = 'export.render'): Promise<{ state: string; attempt: number }[]> {
       return database.transactShared(({ knex }) => knex('jobs').where({ kind }).select('state', 'attempt'));
     },
-    /** What the render that waits longest has noted. */
+    /** The notes of the longest-waiting render job. */
     async renderData(): Promise<Record<string, unknown> | undefined> {
       const [row] = await database.transactShared(({ knex }) =>
         knex('jobs').where({ kind: 'export.render', state: 'queued' }).orderBy('id').select('payload'),

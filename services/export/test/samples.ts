@@ -2,7 +2,7 @@ import { excerpt } from '../src/excerpt.ts';
 import { highlighter } from '../src/highlights.ts';
 import type { StudyKitContent, TranscriptMessage } from '../src/study-kit.ts';
 
-/** What is said in each script, with the direction that it has. */
+/** Sample texts of each script with their direction. */
 export const scripts = {
   latin: [
     'What is a variable in algebra? It stands for a number that we do not know yet.',
@@ -28,7 +28,7 @@ export const scripts = {
 
 const start = Date.UTC(2026, 10, 28, 10, 0, 0);
 
-/** A conversation of so many messages, in all scripts by turns. */
+/** A conversation with `count` messages that alternate between all scripts. */
 export function conversation(
   messages: number,
   texts: readonly string[] = Object.values(scripts).flat(),

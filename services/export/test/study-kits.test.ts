@@ -40,7 +40,7 @@ test('text in Latin, Greek, Cyrillic, Chinese and Arabic can be copied from it',
   for (const each of [...scripts.latin, ...scripts.greek, ...scripts.cyrillic, ...scripts.chinese]) {
     t.true(text.includes(withoutSpaces(each)), each);
   }
-  // The reader reverses words from right to left, and repeats letters of some ligatures, such as that of lam and jeem.
+  // The PDF reader reverses right-to-left words, and repeats letters of some ligatures, such as lam and jeem.
   const words = scripts.arabic.flatMap((each) => each.match(/[\u0621-\u064A]+/gu) ?? []);
   t.true(words.length > 15);
   t.deepEqual(

@@ -7,7 +7,7 @@ import { secretSealingContext } from './operators/tenant-secrets.ts';
 import { fcmTokenPlace } from './sign-ins/begin-sign-in.ts';
 import { offerPlace, secretPlace } from './two-factor/two-factor.ts';
 
-/** All that identity keeps sealed but messages, which are gone within a day. */
+/** All columns in which identity stores sealed values, except messages, which are deleted within a day. */
 export const sealedColumns: SealedColumn[] = [
   {
     table: 'signing_keys',
@@ -52,7 +52,8 @@ export const sealedColumns: SealedColumn[] = [
     column: 'valueSealed',
     key: ['tenantId', 'name'],
     placeOf: ({ tenantId, name }: { tenantId: number; name: string }) => secretSealingContext(tenantId, name),
-    // By the audit, which nothing is deleted from: most tenants have no secret, and the table shows those of one tenant only.
+    // Tenants with secrets are found in the audit log, whose entries are never deleted: most tenants have no secret, and the table
+    // itself is only readable for one tenant at a time.
     listTenants: ({ knex }) => knex('operator_audit').where({ action: 'set-secret' }).distinct().pluck('tenantId'),
   },
   {

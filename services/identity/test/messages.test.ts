@@ -25,7 +25,7 @@ const mail: Message = {
 };
 const sms: Message = { ...mail, to: { phone: '+447911123456' } };
 
-/** The unit with a data folder of its own. */
+/** Starts the unit with its own data folder. */
 async function unitWith(t: ExecutionContext, env: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-messages-'));
   t.teardown(() => rm(folder, { recursive: true }));

@@ -95,7 +95,7 @@ test('of calls in one step those are admitted that begin below the cap, on two r
       return (n % 2 ? app : elsewhere).meterSpend(mesh, { changes });
     }),
   );
-  // What another replica was at is left, too, so a call alone decides.
+  // Changes of ledgers that another replica has locked are skipped too, so only a single call's result is final.
   t.true(made.flat().length >= 18 * ids.length);
   await Promise.allSettled(
     tenants.flatMap(({ reserve: alone }) => [alone('x', 0.3), alone('y', 0.3), alone('z', 0.3)]),

@@ -342,7 +342,7 @@ test('secrets are in no plaintext column, and sealed for their user', async (t) 
     t.false(rows.includes(Buffer.from(each).toString('hex')));
   }
 
-  // Whoever can write the database gives his own secret to another user: it cannot be opened there.
+  // A secret that is copied to another user in the database cannot be decrypted there.
   await database.transactShared(async ({ knex }) => {
     const { twoFactorSecretSealed } = await knex('users').where({ id: eve.userId }).first('twoFactorSecretSealed');
     await knex('users').where({ id: caller.userId }).update({ twoFactorSecretSealed });

@@ -74,7 +74,7 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   embedder: ScriptedEmbedder;
   /** The quotas of every tenant. */
   quotas: Quotas;
-  /** Every tenant, as identity answers; undefined: there is none. */
+  /** Identity's response for every tenant; undefined: the tenant does not exist. */
   identity: { tenant: GetTenantResponse | undefined; before?: () => Promise<void> };
   /** Offset of the database's clock, in ms. */
   clock: { offsetMs: number };

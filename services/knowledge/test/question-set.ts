@@ -61,7 +61,7 @@ export const passages: Record<string, string> = {
     'Whoever invites to a meeting sends an agenda the day before and names the decision that is wanted. Minutes are kept in the shared folder and list who does what until when. A meeting without a decision to take is cancelled and becomes a message.',
 };
 
-/** A question, and the passage that answers it. */
+/** Questions, each with the passage that contains its answer. */
 export const questions: [question: string, passage: string][] = [
   ['How long do I have to send an item back?', 'returns'],
   ['When will I get my money after returning a purchase?', 'returns'],

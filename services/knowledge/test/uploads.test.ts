@@ -16,7 +16,7 @@ import { checkJob, settleJob } from '../src/uploads/settle-upload.ts';
 import { uploadTypes } from '../src/uploads/upload-rules.ts';
 import { inTenant, type KnowledgeApp, knowledgeApp } from './knowledge-app.ts';
 
-/** As the product states it. */
+/** The documented limit of the product. */
 const maxUploadBytes = 20 * 2 ** 20;
 
 const me = inTenant(1);

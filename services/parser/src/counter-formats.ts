@@ -59,7 +59,7 @@ interface Ideographs {
   digits: string;
   /** Numerals of ten, hundred and thousand. */
   units: string;
-  /** Stands for places without a digit; '' where they are left out. */
+  /** The text for empty places; '' if they are omitted. */
   zero: string;
   /** Whether ten is `一十`. Eleven to nineteen follow it. */
   oneBeforeTen?: boolean;

@@ -10,7 +10,10 @@ export interface ReadFor {
 }
 
 export interface DocumentReader extends Part {
-  /** @throws FileProblem; the signal's reason; any other Error where its process ended: another attempt may succeed. */
+  /**
+   * Reads a file.
+   * @throws FileProblem; the signal's reason; any other Error if the reader's process ended, so that a retry may succeed
+   */
   read(file: FileToRead, of: ReadFor): Promise<ReadText>;
 }
 

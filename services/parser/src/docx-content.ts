@@ -292,7 +292,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     mathCharacters = 0;
     if (text === '') return;
     story.seen -= counted;
-    // A displayed equation is a line of its own.
+    // A displayed equation has its own line.
     const open = paragraph();
     const isLine = path.includes('oMathPara') && open?.parts.some((each) => each.trim() !== '');
     addText(isLine ? `\n${text}` : text, counted);

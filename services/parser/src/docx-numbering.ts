@@ -5,7 +5,7 @@ import { readXml } from './office-xml.ts';
 
 /** The label of a list paragraph. */
 export interface Label {
-  /** As Word shows it, with a trailing blank; '' for a bullet. */
+  /** The label as Word displays it, with a trailing blank; '' for a bullet. */
   text: string;
   isBullet: boolean;
   level: number;
@@ -112,7 +112,7 @@ function countOf(value: string | undefined): number {
   return Number.isInteger(count) && count >= 0 && count < 2 ** 31 ? count : 1;
 }
 
-/** Counts in the order in which paragraphs are asked for. */
+/** Makes a counter that must be called in the order of the paragraphs. */
 function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance>, styles: DocxStyles) {
   const counts = new Map<string, Counts>();
 
@@ -171,7 +171,7 @@ interface Counted {
   at: number;
 }
 
-/** Instances of one list count on together, except where one says where it begins. */
+/** Instances of one list share their count, unless an instance sets its own start. */
 function count({ values, begun }: Counts, { numId, instance, levels, at }: Counted): void {
   const own = instance.starts[at];
   const before = values[at];

@@ -9,7 +9,7 @@ export function partOf(targets: Targets, wanted: string): string | undefined {
   return [...targets.values()].find(({ type }) => type === wanted)?.part;
 }
 
-/** The relationships of a part; with '', those of the package. */
+/** Reads the relationships of a part; with '' as the source, those of the package. */
 export async function readTargets(archive: OfficeArchive, source: string): Promise<Targets> {
   const targets: Targets = new Map();
   const folder = posix.dirname(`/${source}`);

@@ -56,7 +56,10 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
   });
 }
 
-/** @throws DomainError `notFound` where nobody waits for the document; `unavailable` where knowledge or the store does not answer. */
+/**
+ * Parses a document.
+ * @throws DomainError `notFound` if the document is no longer waited for; `unavailable` if knowledge or the store does not respond
+ */
 async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<ParseDocumentJob>): Promise<void> {
   const { documentId, version } = run.data;
   const { knowledge, metrics } = ports;

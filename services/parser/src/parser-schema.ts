@@ -1,4 +1,4 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** Jobs and inbox alone: what is parsed is kept by knowledge. */
+/** A schema with only the job and inbox tables; parsed texts are stored by knowledge. */
 export const parserSchema: SchemaDeclaration = { name: 'parser', tables: {}, migrations: [] };

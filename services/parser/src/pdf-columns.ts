@@ -7,7 +7,10 @@ export type Line = Segment;
 /** Rows that belong to one line distance further apart than this many sizes are no columns side by side. */
 const maxRowGap = 3;
 const maxColumns = 4;
-/** In font sizes. Two rows may have a wide space at the same place by chance. */
+/**
+ * Minimum width of a gap between columns, in font sizes. It is larger for two rows, which may have a wide space at the same place
+ * by chance.
+ */
 const gutter = { ofTwoRows: 1.5, ofMore: 0.9 };
 /** Minimum share of a column's lines, without the first, that begin in lower case or in a script without case. */
 const proseShare = 0.3;
@@ -87,7 +90,7 @@ function continues(row: Row, before: Row, size: number): boolean {
   return gap > 0 && gap < maxRowGap * size && row.segments.every((each) => Math.abs(each.size - size) < 0.2 * size);
 }
 
-/** The column of a segment, and the gaps without it; -1 where it lies across a gap. */
+/** The column of a segment and the gaps outside it; -1 if the segment overlaps a gap. */
 function place(segment: Segment, gaps: { from: number; to: number }[]): number {
   let column = 0;
   for (const gap of gaps) {

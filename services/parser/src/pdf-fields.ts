@@ -117,7 +117,7 @@ function nearest<T>(values: T[], distance: (value: T) => number | undefined): nu
   return found?.at;
 }
 
-/** How far a baseline is from that of the field's first line; undefined where it is outside of the field. */
+/** Distance of a baseline from the field's first line; undefined outside the field. */
 function besideBy({ bottom, top }: Field, y: number, size: number): number | undefined {
   if (y < bottom - 0.5 * size || y > top - 0.2 * size) return undefined;
   const isTall = top - bottom > 2.5 * size;

@@ -18,7 +18,7 @@ export interface WordsOf {
   has(word: string): boolean;
 }
 
-/** The words of the lines, looked at when one is asked for: most documents need none of them. */
+/** The words of the lines, computed at the first use, because most documents need none. */
 export function wordsOf(lines: () => Iterable<{ text: string }>): WordsOf {
   let words: Set<string> | undefined;
   return {
@@ -35,8 +35,8 @@ export function wordsOf(lines: () => Iterable<{ text: string }>): WordsOf {
 }
 
 /**
- * A line and the next one as one, where the hyphen at the end of the first joins them: it goes where it only cuts a word in two, and
- * stays where it belongs to the word, as in `state-of-the-art`. Undefined where they are two lines.
+ * Joins two lines if the first ends with a hyphen that splits a word. The hyphen is removed if it only marks the line break, and
+ * kept if it belongs to the word, as in `state-of-the-art`. Undefined if the lines do not join.
  */
 export function joinedAtHyphen(line: string, next: string, words: WordsOf): string | undefined {
   if (!hyphenAtEnd.test(line)) return undefined;

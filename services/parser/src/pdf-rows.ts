@@ -42,7 +42,7 @@ interface Run extends Segment {
 const segmentGap = 1;
 /** A narrower gap is no space between words. */
 const wordGap = 0.15;
-/** A text that is drawn again so close to itself is bold by that. */
+/** Maximum offset of a text that is drawn twice to look bold. */
 const boldOffset = 0.2;
 const nextRow = 0.2;
 /** Two texts of one row overlap by at least this share of the smaller one's height, as a superscript does. */
@@ -82,7 +82,7 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
 const presentationForms = /[\ufb50-\ufdff\ufe70-\ufefc]+/gu;
 
 function lettersOf(text: string): string {
-  // A vowel sign that stands alone is one on a space.
+  // A vowel sign without a letter is placed on a space.
   return text.replaceAll(presentationForms, (forms) => forms.normalize('NFKC').replaceAll(/ (?=\p{M})/gu, ''));
 }
 

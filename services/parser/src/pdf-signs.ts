@@ -1,10 +1,13 @@
 import type { TextItem } from './pdf-rows.ts';
 
-/** Controls, private characters and the sign for none: what pdf.js gives where a font does not say which character a glyph is. */
+/**
+ * Control characters, private characters and the replacement character: pdf.js returns them if a font does not map a glyph to a
+ * character.
+ */
 const odd = /[^\P{Cc}\t\n\r]|[\p{Co}\ufffd]/u;
 const allOdd = new RegExp(odd, 'gu');
 
-/** Codes of TeX's fonts: pdf.js gives the code where the glyph has no name that it knows. */
+/** Characters of TeX's fonts by code: pdf.js returns the code if it does not know the glyph's name. */
 const ofTex: Record<string, string> = {
   '\x0e': 'ffi',
   '\x0f': 'ffl',

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What pdf.js skipped while it read a file, which it reports only to the console. */
+/** Content that pdf.js skipped while reading a file, which it reports only to the console. */
 export interface GivenUp {
   fonts: number;
   /** Pages whose content ended at an error. */
@@ -10,7 +10,7 @@ export interface GivenUp {
 const reading = new AsyncLocalStorage<GivenUp>();
 let isListening = false;
 
-/** Runs `read` and counts what pdf.js warns about meanwhile. `verbosity` 1 has it warn. */
+/** Runs `read` and counts pdf.js's warnings, which `verbosity` 1 enables. */
 export async function countingGivenUp<T>(read: (givenUp: GivenUp) => Promise<T>): Promise<T> {
   if (!isListening) listen();
   const givenUp: GivenUp = { fonts: 0, pages: 0 };

@@ -141,7 +141,7 @@ function sniffed(text: string): { text: string; delimiter: string } {
   return { text, delimiter: delimiterOf(sample.slice(0, cut) || sample) };
 }
 
-/** The delimiter that is in most lines equally often; a comma where none is. */
+/** The delimiter that occurs equally often in most lines; a comma if there is none. */
 export function delimiterOf(sample: string): string {
   const lines = sample
     .replaceAll(/"(?:[^"]|"")*"/gu, '')

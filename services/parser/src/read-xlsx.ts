@@ -77,7 +77,7 @@ interface About {
   maxCharacters: number;
 }
 
-/** The texts that are drawn on a sheet, with those of its charts, and how many comments it has. */
+/** Reads the drawn texts of a sheet, including its charts, and the number of its comments. */
 async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
   const blocks: Block[] = [];
   let comments = 0;
@@ -170,7 +170,7 @@ function sheetCells(maxCharacters: number) {
       if (ranges.length < maxRanges) ranges.push(range);
       else hasAllRanges = false;
     },
-    /** Only of columns that have a value. @returns false where not all merged cells repeat their value */
+    /** Writes the columns that have a value. @returns false if there are too many merged cells to repeat the value in all */
     writeTable(writer: MarkdownWriter): boolean {
       const shown = [...used].toSorted((a, b) => a - b);
       const places = new Map(shown.map((column, place) => [column, place]));

@@ -5,7 +5,7 @@ import { readTargets } from './office-relations.ts';
 import { readXml, type TextCounter } from './office-xml.ts';
 import { unescaped } from './xlsx-text.ts';
 
-/** Characters that a person sees: no blanks, and no hyphens that only show where a line ends. */
+/** Counts visible characters: no blanks, and no hyphens that only mark a line break. */
 export function visibleCharacters(text: string): number {
   return text.replaceAll(/[\s\u00ad]+/gu, '').length;
 }
@@ -131,7 +131,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
       else if (name === 'r') runs.pop();
       else if (name === 'p') {
         paragraphs.pop();
-        // The paragraph of a text box or cell is not that of a field around it.
+        // A paragraph in a text box or cell does not belong to a field around it.
         if (paragraphs.length === 0) endFields();
       } else if (notes.has(name) && note !== undefined) {
         count.notes.set(note, count.characters - noteBefore);

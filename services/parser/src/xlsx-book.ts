@@ -178,7 +178,7 @@ function styleOf(format: string, formatsBefore: number): NumberStyle {
   const isPlain =
     /^\s*(?:general|@)?\s*$/iu.test(format) || format.length > maxFormatCharacters || formatsBefore >= maxFormats;
   if (isPlain) return { shows: 'number' };
-  // Signs of money have no separators of their own: Excel shows those of the reader's language.
+  // Currency signs without their own separators use those of the reader's language, like in Excel.
   const known = format.replaceAll(/\[\$([^\]-]*)-[^\]]*\]/gu, (_, sign: string) => (sign === '' ? '' : `[$${sign}]`));
   return { shows: 'number', ...(isFormat(known) && { format: known }) };
 }

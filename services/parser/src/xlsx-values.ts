@@ -63,7 +63,7 @@ function durationText(days: number): string {
   return `${days < 0 ? '-' : ''}${parts.map((part) => String(part).padStart(2, '0')).join(':')}`;
 }
 
-/** `2026-01-31`, with a time where it has one. */
+/** Formats a date as `2026-01-31`, with the time if it has one. */
 function dateText(date: Date): string {
   const ms = Math.round(date.getTime() / 1_000) * 1_000;
   if (Number.isNaN(ms)) return '';

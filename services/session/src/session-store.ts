@@ -94,7 +94,7 @@ export function sessionStore(db: TenantDb) {
       return rows.map(({ id }) => id);
     },
 
-    /** In any order; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Reads sessions in any order; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listByIds(ids: readonly number[]): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))

@@ -264,7 +264,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return { session, turn: { id: turnId, turnIndex, clientTurnId }, interrupted, open };
     },
 
-    /** In order. Only the first can be running. */
+    /** Lists open turns in order. Only the first can be running. */
     async listOpen(sessionId: number): Promise<OpenTurn[]> {
       return rows<OpenTurn>(
         `SELECT id, turn_index, client_turn_id FROM turns

@@ -14,7 +14,7 @@ test('the limits are those of the document, and streams have those of /tts', (t)
 });
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
-/** What a client can tell of an answer. */
+/** The parts of a response that clients see. */
 const seen = ({ status, headers, body }: Answer) => ({
   status,
   body,

@@ -113,7 +113,7 @@ export async function fakeProvider(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, cancelled };
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export const json =
   (content: unknown, status = 200) =>
   (_: Received, response: ServerResponse) =>
@@ -121,7 +121,7 @@ export const json =
 
 const mp3Frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
 
-/** What begins as an MP3 file, and goes on with what a test tells it by. */
+/** Bytes that begin like an MP3 file, followed by content that a test can recognize. */
 export const mp3Of = (content: string | Buffer = '') => Buffer.concat([mp3Frame, Buffer.from(content)]);
 
 /** The samples of a WAV file of 16-bit mono PCM. */
@@ -132,7 +132,7 @@ export function samplesOf(file: Buffer) {
   return { rate, samples, seconds: samples.length / rate, loudness };
 }
 
-/** The length of an MP3 file by its frames, of MPEG 2 layer III at 22,050 Hz. @throws Error where something else is in it */
+/** The duration of an MP3 file by its frames (MPEG 2 layer III at 22,050 Hz). @throws Error if it contains anything else */
 export function mp3Seconds(file: Buffer): number {
   const kilobits = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
   let at = 0;

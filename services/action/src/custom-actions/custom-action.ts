@@ -53,7 +53,10 @@ export function isSessionSource(source: CredentialSource | null): source is Sess
   return oneOf(sessionSources, source);
 }
 
-/** Whether `url` and `method` are immutable, so that the credential goes only where it was given for. */
+/**
+ * Whether `url` and `method` are immutable, so that the operator's credential is only sent to the target that it was provisioned
+ * for.
+ */
 export function isProvisioned(source: CredentialSource | null): boolean {
   return source === 'MESSAGING_TENANT' || isPartnerSource(source);
 }

@@ -24,7 +24,7 @@ export interface ActionCall extends CallCredentials {
   args: Args;
   /** Sent as `Idempotency-Key`, so that servers can deduplicate retried calls. */
   idempotencyKey?: string | undefined;
-  /** Default and maximum: that of the limits. */
+  /** Maximum and default: `timeoutMs` of the limits. */
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -15,7 +15,7 @@ import type {
   VoiceTier,
 } from '../generated/schema.ts';
 
-/** What the agent's model may call: a tool of a connector, or a custom action. */
+/** A tool that the agent's model may call: a tool of a connector, or a custom action. */
 export type AgentTool = { connectorId: number; tool: string } | { actionId: number };
 
 const templates = templateEngine();

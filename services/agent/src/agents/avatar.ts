@@ -17,10 +17,7 @@ type AvatarFields = Pick<
   | 'avatarBackendConfig'
 >;
 
-/**
- * How an agent looks and speaks: its own settings; else its tenant's; else the platform's default for its language and
- * gender.
- */
+/** Looks and voice of an agent: its own settings, else its tenant's, else the platform's default for its language and gender. */
 export function avatarOf(agent: AvatarFields, tenant: GetAvatarConfigResponse): Avatar {
   const gender: AvatarGenderCode = agent.avatarGender ?? (tenant.gender === 'MALE' ? 'M' : 'F');
   const ttsLang = agent.ttsLang ?? tenant.languageCode;

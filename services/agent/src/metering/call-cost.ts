@@ -6,7 +6,7 @@ import type { Model, ModelRequest } from '../models/model.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import { textsOf } from '../models/request-texts.ts';
 
-/** What calls cost by the price table. A model without a price costs nothing: only the operator can configure one. */
+/** The cost of calls by the price table. A model without a price costs nothing; only the operator can configure one. */
 export type CallCosts = ReturnType<typeof callCosts>;
 
 export function callCosts(prices: Prices) {

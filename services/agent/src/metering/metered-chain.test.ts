@@ -29,7 +29,7 @@ const modelOf = (modelId: string) =>
 /** These models have no tokenizer, whose counts another test of the process may have loaded. */
 const [first, second] = [modelOf('gemini-2.5-pro'), modelOf('gemini-2.5-flash')];
 
-/** What the ledger receives for a call whose chain yields these events. */
+/** The settlement that the ledger receives for a call whose chain yields these events. */
 async function settledAfter(
   events: (ChainEvent | Error | { thought: string })[],
   ask: (...args: Parameters<typeof meteredStream>) => Promise<unknown> = meteredGenerate,
@@ -177,7 +177,7 @@ test('where all attempts failed, each is counted once', async (t) => {
   const failed = (of: typeof usage) => new ModelError('failed', { beforeFirstChunk: true, transient: true, usage: of });
   const two = await settledAfter([...abandoned, { type: 'asked', model: second }, failed(usage)]);
   t.like(two.settled, [{ tokensIn: 1_100, costUsdE8: two.costOf(first, thought) + two.costOf(second, usage) }]);
-  // The breaker of the second model has opened meanwhile, so the failure is that of the first one.
+  // The second model's breaker has opened, so the failure is the first model's.
   const one = await settledAfter([...abandoned, failed(thought)]);
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
 });

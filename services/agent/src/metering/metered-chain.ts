@@ -25,7 +25,7 @@ export interface CallOptions {
   untimed?: Untimed | undefined;
   /** A reservation made earlier. Default: the call reserves as soon as it has a slot. */
   reserved?: MeteredCall | undefined;
-  /** Called each time a model is asked. */
+  /** Called each time a model is called. */
   onAsked?: () => void;
   /**
    * Whether to send a `used` event when a tokenizer's count of the prompt, or the model's thoughts, change the usage.
@@ -53,7 +53,7 @@ export type MeteredEvent = { usage: TurnUsage } & (
   | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
 );
 
-/** Thoughts are reported every so many tokens, because each `used` event is a message of its own. */
+/** Number of thought tokens between two reports, because each `used` event is a separate message. */
 const thoughtStep = 64;
 
 /** Calls the chain within the tenant's spending cap. However the call ends, its usage is settled exactly once. */
@@ -152,7 +152,7 @@ function openCall(
         isReserved = true;
       },
     },
-    /** What was settled; undefined before that. */
+    /** The settled spend; undefined before the settlement. */
     get spent(): CallSpent | undefined {
       return settled;
     },
@@ -161,7 +161,7 @@ function openCall(
       await beforeSettled?.(answer);
       await settle(answer, true);
     },
-    /** Settles a call whose caller is gone. Does nothing if it is settled already. */
+    /** Settles a call whose caller has left. Does nothing if it is already settled. */
     async abandon(usage: CallUsage): Promise<void> {
       if (settled || !isReserved) return;
       const { served, ...spent } = await usage.abandoned();

@@ -18,7 +18,7 @@ export function sideEvents<Side>() {
       wake();
     },
 
-    /** Yields the stream's events, and between them what was pushed since. Reads an event only when asked for one. */
+    /** Yields the stream's events, with pushed events in between. Reads the next event only when one is requested. */
     async *among<Main>(events: AsyncGenerator<Main>): AsyncGenerator<Main | Side> {
       let next = read(events);
       try {

@@ -15,7 +15,7 @@ export interface ModelChoice {
 
 export type ModelChains = ReturnType<typeof modelChains>;
 
-/** Which models answer a call, in order: the chosen one, then the fallbacks. */
+/** The order of models for a call: the chosen one, then the fallbacks. */
 export function modelChains(models: Models, log: Logger, metrics: Metrics) {
   const breakers = createBreakers();
   const measured = modelMetrics(metrics, breakers, models.describe());

@@ -18,7 +18,7 @@ const maxTenants = 10_000;
 /** `works`: a breaker keeps out its own tenant only. `outage`: one call at a time probes the model. `ending`: all tenants probe in turn. */
 export type OutageState = 'works' | 'outage' | 'ending';
 
-/** What moves a model to another state. A state without an entry for an event stays. */
+/** Events that change the state of an outage. A state ignores events that it has no entry for. */
 export type OutageEvent =
   /** As many calls of several tenants failed as open a breaker, and nobody was answered since. */
   | 'enoughFailures'

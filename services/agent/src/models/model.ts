@@ -22,20 +22,20 @@ export interface ToolCall {
   name: string;
   /** Any JSON value; it may violate the tool's schema. Undefined if the model wrote no valid JSON. */
   arguments: unknown;
-  /** What the model must get back with this call, copied from its event. JSON. */
+  /** JSON that must be returned to the model with this call, copied from its event. */
   replay?: ToolCallReplay | undefined;
 }
 
-/** What one model needs to see again beside its own call, such as signed thoughts. Never sent to another model. */
+/** Data that one model needs to get back beside its own call, such as signed thoughts. Never sent to another model. */
 export interface ToolCallReplay {
   providerId: string;
   modelId: string;
-  /** What the model wrote between the preceding call and this one, in order. */
+  /** Parts that the model wrote between the preceding call and this one, in order. */
   before: readonly { type: 'text' | 'reasoning'; text: string; metadata?: ReplayMetadata }[];
   metadata?: ReplayMetadata;
 }
 
-/** As the SDK returned it, keyed by the SDK's name. */
+/** Metadata as returned by the SDK, keyed by the SDK's name for it. */
 export type ReplayMetadata = Record<string, JSONObject>;
 
 export interface ToolResult {
@@ -156,7 +156,7 @@ export interface Model {
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
 }
 
-/** Where models warn of what their provider refuses or lacks. */
+/** A log for warnings about requests that a provider refuses or does not support. */
 export interface ModelLog {
   warn(fields: Record<string, unknown>, message: string): void;
 }

@@ -8,12 +8,12 @@ import { ModelError, type ModelErrorKind } from './model-error.ts';
 import { type ApiName, apis } from './testing/apis.ts';
 import { ask, type ModelOptions, modelOn, textOf, uncancelled } from './testing/model-on-server.ts';
 
-/** What a caller sees: the error, or the end of the answer. */
+/** The outcome for the caller: the error, or the end of the response. */
 interface Seen {
   kind?: ModelErrorKind;
   retryable?: boolean;
   retryAfterMs?: number;
-  /** The text before that. Default: none. */
+  /** Text received before the outcome. Default: none. */
   text?: string | RegExp;
   usage?: { tokensIn: number; tokensOut: number; estimated: boolean };
 }

@@ -95,7 +95,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       think(thought);
       if (isCut) throw new Error('The answer is longer than its maximum');
     });
-    /** How an answer without an end ends. @throws EndedAnswer where it has no words */
+    /** Ends a response whose stream stopped without an end. @throws EndedAnswer if it has no words */
     const cut = async (): Promise<ModelEvent> => {
       const usage = await estimateUsage(model, request, given + unseen);
       if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);

@@ -73,7 +73,7 @@ function keyOf({ tools = [] }: ModelRequest): string {
 }
 
 /**
- * What a refused request was refused for; undefined for any other failure. Providers share no error code for this, so
+ * The part of a request that a provider refused; undefined for any other failure. Providers share no error code for this, so
  * messages are matched.
  */
 export function toolRefusalOf(thrown: unknown): ToolRefusal | undefined {

@@ -12,7 +12,7 @@ import { endedCall, startedCall } from './tool-call-event.ts';
 import { failedResult, resultText, withinBytes } from './tool-result.ts';
 import { modelTools, openToolbox } from './toolbox.ts';
 
-/** What a model said and called in one request. */
+/** The text and calls of a model in one request. */
 export interface ToolRound {
   text: string;
   calls: readonly ModelToolCall[];
@@ -101,7 +101,7 @@ export async function openToolRounds(
 
   /** Yields the round's events and returns its messages for the model. */
   async function* exchange(text: string, calls: readonly RoundCall[]): AsyncGenerator<TurnEvent, ModelMessage[]> {
-    // The model's next text starts a paragraph of its own.
+    // The model's next text starts a new paragraph.
     if (/\S$/u.test(text)) yield { text: '\n\n' };
     for (const { key, name } of calls) yield { text: '', toolCall: startedCall(key, name) };
     const beganMs = performance.now();

@@ -29,7 +29,7 @@ export interface ReplyPlan {
   search: Search | undefined;
   /** The tools that the model may call. */
   tools: readonly AgentTool[];
-  /** Set where the reply opens the conversation. */
+  /** Set if the reply opens the conversation. */
   opening?: Opening;
 }
 

@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.ts';
 import type { Opening } from '../models/model.ts';
 
-/** What a model gets when its agent speaks first. */
+/** The request to a model whose agent speaks first. */
 export interface OpeningRequest {
   opening: Opening;
   /** Takes the place of the user message with which a conversation has to begin. */

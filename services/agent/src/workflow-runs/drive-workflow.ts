@@ -110,7 +110,7 @@ export async function* driveWorkflow(
       reported = { ...sumOf(reported, used), contextTokens: 0 };
       if (used !== noUsage) yield { text: '', usage: reported };
       if ('error' in outcome && streamed !== '') {
-        // The next text starts a paragraph of its own.
+        // The next text starts a new paragraph.
         gap = '\n\n';
         streamed = '';
       }

@@ -17,7 +17,7 @@ export interface NewRun extends RunPlace {
   draft: WorkflowDefinition | null;
 }
 
-/** What a session's earlier runs of a workflow determine. */
+/** Facts about a session's earlier runs of a workflow. */
 export interface SessionRuns {
   /** The published version that the last run used; null for a draft. */
   version: number | null;
@@ -73,7 +73,7 @@ export function workflowRunStore(db: TenantDb) {
    * of their size in bytes
    */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    // Reads first, because usually there are none. In a single statement, its cached plan may read them again for each
+    // A separate read first, because usually there are none. The cached plan of a single statement might read them again for each
     // run of the tenant.
     const open = await rows<{ id: number; bytes: number }>(
       `SELECT id, bytes FROM workflow_runs

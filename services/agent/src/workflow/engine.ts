@@ -406,7 +406,7 @@ function shortText(text: string): string {
   return (text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text).toWellFormed();
 }
 
-/** An object with the field if it has a value, else an empty one. */
+/** An object with the field if the value is defined, otherwise an empty object. */
 function given<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
 }

@@ -6,7 +6,7 @@ import type { Json } from './definition.ts';
 import type { NameRead, Scope } from './scope.ts';
 
 export interface Expression {
-  /** @throws Error whose message says why the expression has no result */
+  /** Evaluates to true or false. @throws Error with the reason why the expression has no result */
   isTrue(scope: Scope): boolean;
   reads: NameRead[];
 }

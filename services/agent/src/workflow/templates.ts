@@ -6,7 +6,7 @@ import type { Json } from './definition.ts';
 import type { NameRead, Scope } from './scope.ts';
 
 export interface Template {
-  /** @throws Error that says why the text cannot be rendered */
+  /** Renders the text. @throws Error with the reason why it cannot be rendered */
   text(scope: Scope): string;
   /** Like `text`; but for a template that is exactly one output, `{{ … }}`, returns the value itself. */
   value(scope: Scope): Json;

@@ -13,7 +13,7 @@ export async function findWorkflow(
   return database.read(caller.tenantId, (db) => workflowStore(db).find(id));
 }
 
-/** By id. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, as the list below */
+/** Lists workflows by id. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
 export async function listWorkflows(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -33,7 +33,7 @@ export function workflowStore(db: TenantDb) {
         tenantId,
         id: parseId(id) ?? 0,
       });
-      // Read by a statement of its own: that which waited for the lock sees no version that was published meanwhile.
+      // Read by a separate statement, because the one that waited for the lock does not see a version published in the meantime.
       return this.get(id);
     },
     /** Prevents deletion until the commit. @throws DomainError `notFound` */

@@ -24,7 +24,7 @@ function domainOf(domain: string): string {
 }
 const signOutsideDomains = /[^\P{ASCII}a-z\d._-]/u;
 
-/** Whether a domain that `domainOf` returned is one. Its labels in the `xn--` form were converted, unless they stand for nothing. */
+/** Whether the result of `domainOf` is a valid domain. Valid `xn--` labels have already been converted. */
 function isDomain(domain: string): boolean {
   if (signOutsideDomains.test(domain) || /(^|\.)xn--/u.test(domain)) return false;
   return !/[^\p{ASCII}]/u.test(domain) || domainToASCII(domain) !== '';

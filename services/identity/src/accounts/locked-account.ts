@@ -6,7 +6,7 @@ import { requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
 import { accountStore, type SignInMethods } from './account-store.ts';
 
-/** As `withLockedSignIn`, with the caller's own ways to sign in, for a sign-in that is recent. @throws `REAUTHENTICATE` */
+/** Like `withLockedSignIn`, for a recent sign-in and with the caller's login methods. @throws `REAUTHENTICATE` */
 export function withLockedAccount<T>(
   ports: Ports,
   request: CallerRequest,

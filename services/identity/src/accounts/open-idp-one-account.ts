@@ -9,9 +9,9 @@ import { newReferralCode } from './referral-code.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Makes an account without a password, in the tenant of its company or in a workspace of its own, and signs in. An email that was
- * not verified is left out where an account has it.
- * @throws a unique violation where the identity, its verified email or the company's tenant was stored meanwhile
+ * Creates an account without a password, in the tenant of its company or in its own workspace, and signs in. An unverified email is
+ * omitted if another account has it.
+ * @throws a unique violation if the identity, its verified email or the company's tenant was stored concurrently
  */
 export function openIdpOneAccount(
   ports: Ports,
@@ -32,7 +32,7 @@ export function openIdpOneAccount(
       : (await provisionTenant(db, { ...tenantDefaults, name: `${fullname}'s Workspace` }, userId)).id;
     return beginSignIn(ports, db, { userId, tenantId, limitedReason: null, ip: caller.ip ?? null });
   };
-  // Others of the same company wait for the unique index, and hold no connection meanwhile.
+  // Concurrent sign-ins of the same company would wait for the unique index; queued here, they hold no connection.
   const row = company ? `company ${company.id}` : `subject ${subject}`;
   return ports.database.transactShared(work, { lockQueue: { row }, signal });
 }

@@ -9,8 +9,8 @@ import { servedProvider } from './served-provider.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Unlinks a way to sign in; also true if none of that kind is linked.
- * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; as `withLockedSignIn`
+ * Removes a login method; also returns true if none of that kind is linked.
+ * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; the errors of `withLockedSignIn`
  */
 export async function unlinkIdentity(
   ports: Ports,

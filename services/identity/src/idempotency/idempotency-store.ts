@@ -48,7 +48,10 @@ export function idempotencyStore({ knex }: SharedDb) {
       });
     },
 
-    /** @returns the use of the key; undefined where it has a result, belongs to another request, or another claim has a lease. */
+    /**
+     * Claims a key.
+     * @returns the use of the key; undefined if it has a result, belongs to another request, or another claim has a lease
+     */
     async claim(claim: NewClaim): Promise<string | undefined> {
       const [claimed] = await rows<{ useId: string }>(
         `INSERT INTO idempotency_keys AS known

@@ -3,7 +3,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { KeyScope } from './idempotency-store.ts';
 
-/** Who a stored result's bytes count against: the tenant, or the caller if there is none. */
+/** The holder whose quota a stored result counts against: the tenant, or the caller if there is none. */
 export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'caller'>): string {
   return tenantId === noTenant ? caller : `tenant ${tenantId}`;
 }

@@ -7,7 +7,7 @@ export interface OutgoingMessage extends Message {
 }
 
 export interface Carrier<To> {
-  /** @throws MessageRefused where another attempt is useless; any other error is worth one. */
+  /** Sends a message. @throws MessageRefused if retries are useless; any other error may be retried */
   send(message: Omit<OutgoingMessage, 'to'> & { to: To }): Promise<void>;
   close(): void;
 }

@@ -3,7 +3,7 @@ import { type Carrier, type DeliverySettings, MessageRefused } from './carrier.t
 import { writeToOutbox } from './outbox-folder.ts';
 import { smtpTransport } from './smtp-transport.ts';
 
-/** Sends mail by SMTP where `SMTP_URL` is set; else writes it to the outbox folder as `<id>.eml`. */
+/** Sends mail by SMTP if `SMTP_URL` is set; otherwise writes it to the outbox folder as `<id>.eml`. */
 export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings): Carrier<string> {
   let opened: Promise<Transporter> | undefined;
 

@@ -11,7 +11,7 @@ import type { Ports } from '../ports.ts';
 import { MessageRefused } from './carrier.ts';
 import type { Message } from './message.ts';
 
-/** Null: sent to nobody, so that requests for unknown contacts take the same time as for known ones. */
+/** Null for unknown contacts: nothing is sent, but the request takes the same time as for known ones. */
 type SealedMessage = Message | null;
 
 export interface SendMessage {

@@ -4,8 +4,8 @@ import { writeToOutbox } from './outbox-folder.ts';
 const timeoutMs = 10_000;
 
 /**
- * Sends text messages by the HTTP gateway of `SMS_URL`: a POST of JSON `{id, to, text}`, where a 2xx means that it was taken. Without
- * one it writes them to the outbox folder as `<id>.txt`.
+ * Sends text messages to the HTTP gateway `SMS_URL`: a POST of JSON `{id, to, text}`, where a 2xx means acceptance. Without a
+ * gateway it writes them to the outbox folder as `<id>.txt`.
  */
 export function smsCarrier({ smsUrl, smsToken, dataFolder }: DeliverySettings): Carrier<string> {
   return {

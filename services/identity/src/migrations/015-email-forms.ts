@@ -9,7 +9,7 @@ export const emailForms: Migration = {
       `SELECT id, email FROM users WHERE deleted_at IS NULL AND (email LIKE '%xn--%' OR email IS NOT NFC NORMALIZED) ORDER BY id`,
     );
     for (const { id, email } of rows) {
-      // A mailbox that has two accounts already keeps both: nobody but its owner can say which one is to go.
+      // A mailbox that already has two accounts keeps both, because only its owner can decide which one to delete.
       await knex.raw(
         `UPDATE users SET email = :normal
           WHERE id = :id AND NOT EXISTS (SELECT FROM users WHERE email = :normal AND deleted_at IS NULL AND id <> :id)`,

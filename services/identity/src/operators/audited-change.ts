@@ -22,8 +22,8 @@ const auditedOfTenant = [
 const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (keyof ListedUser)[];
 
 /**
- * Changes a live tenant, whose row it locks, and writes to the audit what has changed, in one transaction.
- * @param work answers facts beside the tenant's own
+ * Locks and changes a live tenant and writes the change to the audit log, in one transaction.
+ * @param work returns facts to log beside the changed fields
  * @throws DomainError `notFound`
  */
 export async function changeTenant(

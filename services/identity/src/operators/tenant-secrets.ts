@@ -19,7 +19,7 @@ const secret = z.object({
   value: text(65_536),
 });
 
-/** By name, without their values. */
+/** Lists a tenant's secrets by name, without their values. */
 export async function listTenantSecrets(
   { database }: Ports,
   { caller }: CallerRequest,

@@ -18,7 +18,7 @@ export interface Issue {
   type: SecuredTokenType;
   purpose: TokenPurpose;
   contact: Pick<FoundContact, 'channel' | 'index' | 'userId'>;
-  /** Null: sent to nobody and matched by no secret, in the same time. */
+  /** Null for unknown contacts: nothing is sent and no secret matches, but it takes the same time. */
   to: Contact | null;
   wording: (secret: string, expiresAt: Date) => Wording;
   /** False: the token is created expired and replaces no other. Default true. */

@@ -45,7 +45,10 @@ export function requireComplete({ limitedReason }: LiveSignIn): void {
   if (limitedReason !== null) throw forbidden('This sign-in is not complete yet', limitedReason);
 }
 
-/** @throws DomainError `forbidden` with `REAUTHENTICATE` if the sign-in is older than `REAUTH_MAX_AGE`, where that is set. */
+/**
+ * Requires a recent sign-in.
+ * @throws DomainError `forbidden` with `REAUTHENTICATE` if it is older than `REAUTH_MAX_AGE`; without that setting, never
+ */
 export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
   if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
     throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');

@@ -34,7 +34,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
   const ip = caller.ip ?? '';
   const { found, isKnown } = await ports.database.transactShared(async (db) => {
     const found = await findAccount(userStore(db), input);
-    // Without an account, asks for the unused id 0, so that the same query runs.
+    // Without an account, queries the unused id 0, so that the same statement runs.
     return { found, isKnown: await signInStore(db).hasSignedInFrom(found?.userId ?? 0, ip) };
   });
   const requester = { ...anyone, isKnown };

@@ -17,10 +17,10 @@ export class ResolutionChanged extends Error {
 }
 
 /**
- * Signs in to an account, and links the identity to it where it was found by email.
- * @returns undefined if the account is linked to another identity; its owner is notified.
- * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was
- * linked meanwhile
+ * Signs in to an account, and links the identity if the account was found by email.
+ * @returns undefined if the account is linked to another identity; its owner is notified
+ * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was linked
+ * concurrently
  */
 export async function signInToAccount(
   ports: Ports,
@@ -56,8 +56,8 @@ export async function signInToAccount(
 type Whose = Parameters<Ports['announce']>[0];
 
 /**
- * Links the identity. Unless something sent to the account's email was ever used, whoever made the account may not own the email:
- * then all credentials so far end or are limited. Returns whose credentials have changed.
+ * Links the identity. If no code or link that was sent to the account's email was ever used, the creator of the account may not own
+ * the email; then all earlier credentials end or are limited. Returns the affected credentials.
  */
 async function link(
   ports: Ports,

@@ -50,8 +50,8 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   }
 
   /**
-   * Changes of many tenants in one transaction. It waits for no tenant's lock, so that none holds up the others; those whose ledger is in
-   * use elsewhere are left. Rows that tenants share are locked in one order.
+   * Applies changes of many tenants in one transaction. It does not wait for any tenant's lock, so that no tenant delays others:
+   * changes of locked ledgers are skipped. Rows that tenants share are locked in a fixed order.
    */
   async function changeTogether(changes: Map<number, LedgerChange[]>): Promise<Set<LedgerChange>> {
     const tenants = [...changes].toSorted(([a], [b]) => shardOf(a) - shardOf(b) || a - b);
@@ -107,8 +107,9 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     ),
 
     /**
-     * Settles reservations of the tenant whose lease has ended. @returns how many; there may be more. @throws DomainError `unavailable`
-     * where its ledger stays in use elsewhere, because those of other tenants must not wait for that
+     * Settles a tenant's reservations with an expired lease.
+     * @returns the number settled; more may remain
+     * @throws DomainError `unavailable` if the ledger is locked elsewhere, because other tenants' ledgers must not wait for it
      */
     settleLapsed: (tenantId: number): Promise<number> =>
       database.transact(tenantId, async (db) => {

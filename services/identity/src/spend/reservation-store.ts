@@ -14,7 +14,7 @@ export interface Admission {
   refusedBy: 'cap' | 'ceiling' | null;
   capUsd: string;
   spentUsd: string;
-  /** What calls in flight may take, those that were admitted together with this one included; null where there is none. */
+  /** Maximum cost of calls in flight, including those admitted together with this one; null if there are none. */
   heldUsd: string | null;
 }
 

@@ -34,7 +34,7 @@ export function totalsOf(tenantId: number) {
   return { tenantId, shard: shardOf(tenantId) };
 }
 
-/** False after `tryLock` where another transaction has the ledger: the statement then changes nothing. */
+/** False after `tryLock` if another transaction has locked the ledger; the statement then changes nothing. */
 export const isFree = `current_setting('parley.ledger', true) IS DISTINCT FROM 'busy'`;
 
 export function recordset(calls: readonly object[]): string {

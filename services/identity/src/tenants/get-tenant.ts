@@ -6,7 +6,7 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 export interface FoundTenant extends Tenant {
-  /** 0 where it has no live key. */
+  /** 0 if there is no live key. */
   apiKeyId: number;
 }
 

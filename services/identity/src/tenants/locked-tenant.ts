@@ -15,7 +15,10 @@ export interface LockedTenant {
   signIn: LiveSignIn;
 }
 
-/** As `withLockedSignIn`, then locks the tenant. @throws `NO_TENANT`: deleted, or no member; `conflict`: sign-in has switched */
+/**
+ * Like `withLockedSignIn`, but also locks the tenant.
+ * @throws `NO_TENANT`: deleted, or no member; `conflict`: the sign-in has switched
+ */
 export async function withLockedTenant<T>(
   ports: Ports,
   request: TenantRequest,

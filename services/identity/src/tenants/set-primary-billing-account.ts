@@ -6,7 +6,10 @@ import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** IDP_ONE raises the cap only where the operator has confirmed it; PLATFORM brings back the plan's, from the next call of a model on. */
+/**
+ * Sets the billing account. IDP_ONE raises the cap only if the operator has confirmed it; PLATFORM restores the plan's cap from the
+ * next model call on.
+ */
 export async function setPrimaryBillingAccount(
   ports: Ports,
   request: TenantRequest,

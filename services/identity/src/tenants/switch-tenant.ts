@@ -10,9 +10,9 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Turns this sign-in to another tenant of its user, where new ones then begin, too. The tenant is not locked: a sign-in that
- * is in one that was just deleted or left is in none.
- * @throws `notFound` for a tenant that is deleted or of others; as `withLockedSignIn`
+ * Switches this sign-in to another tenant of its user, in which new sign-ins then begin too. The tenant is not locked: a sign-in to
+ * a tenant that was just deleted or left has no tenant.
+ * @throws `notFound` for a deleted or foreign tenant; the errors of `withLockedSignIn`
  */
 export async function switchTenant(
   ports: Ports,

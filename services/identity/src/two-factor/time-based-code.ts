@@ -4,7 +4,7 @@ const periodS = 30;
 
 export const newSecret = (): string => generateSecret();
 
-/** What authenticator apps read from a QR code. All of them assume these parameters; some want to read them. */
+/** The URI that authenticator apps read from a QR code. All apps assume these parameters, but some require them. */
 export function otpauthUri(secret: string, account: string): string {
   const uri = generateURI({ issuer: 'Parley', label: account.replaceAll(':', ' '), secret });
   return `${uri}&algorithm=SHA1&digits=6&period=${periodS}`;

@@ -15,7 +15,9 @@ export function twoFactorStore({ knex }: SharedDb) {
       return (await user(userId).first('twoFactorSecretSealed'))?.twoFactorSecretSealed ?? null;
     },
 
-    /** Keeps the user's newest offers only, so that nobody fills the table, and removes expired ones of everybody. */
+    /**
+     * Stores an offer. Keeps only the user's newest offers, so that the table is bounded, and removes expired offers of all users.
+     */
     async offer(userId: number, secretSealed: Buffer): Promise<void> {
       const newest = offers(userId)
         .orderBy('id', 'desc')

@@ -1,7 +1,7 @@
 import type { Contact, Message } from '../../src/messages/message.ts';
 import type { IdentityApp } from './identity-app.ts';
 
-/** What each flow says of a code or link, whatever is wrong with it. */
+/** The error of every flow for any invalid code or link. */
 export const refusedToken = {
   kind: 'invalid',
   message: 'The code or link is not valid',

@@ -6,7 +6,7 @@ import { listen } from '@parley/kernel/http/listen';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { Gate } from '@parley/testing/gate';
 
-/** Somebody with an account at the provider, as an exchange answers. */
+/** A person's account at the provider, as in the response of an exchange. */
 export interface ProviderAccount {
   subject: string;
   email?: string | null;
@@ -15,7 +15,7 @@ export interface ProviderAccount {
   company?: { id: string; name: string } | null;
 }
 
-/** How it answers instead of exchanging a ticket. */
+/** A fault with which the provider responds instead of exchanging a ticket. */
 export type ProviderFault =
   | { status: number; headers?: Record<string, string>; body?: string }
   /** Takes the request and never answers. */
@@ -99,9 +99,9 @@ export async function startIdentityProvider() {
   return {
     url,
     env: { IDP_ONE_URL: url, IDP_ONE_CLIENT_ID: clientId, IDP_ONE_CLIENT_SECRET: idpOneSecret },
-    /** All exchanges asked for, in the order of arrival. */
+    /** All requested exchanges in order of arrival. */
     exchanges: exchanges as readonly ReceivedExchange[],
-    /** A ticket of somebody who has signed in at the provider; of anything else, an exchange that answers that. */
+    /** Makes a ticket for a signed-in person; given any other value, a ticket whose exchange returns that value. */
     ticketFor: (account: ProviderAccount) => ticketFor(account),
     ticketForAnything: ticketFor,
     /** The next exchanges fail so, one each. */

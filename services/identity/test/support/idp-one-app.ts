@@ -17,7 +17,7 @@ export async function idpOneApp(t: ExecutionContext, { settings, env }: IdpOneAp
   t.teardown(() => provider.stop());
   const identity = await identityApp(t, settings, { ...provider.env, ...env });
   const { app } = identity;
-  /** Signs in with a new ticket of somebody. */
+  /** Signs in with a new ticket for this person. */
   const enter = (account: ProviderAccount, from: Caller = anonymous, on: App = app) =>
     on.loginWithIdpOne(from, { ticket: provider.ticketFor(account) });
   return {

@@ -103,7 +103,7 @@ export async function operatorsApp(t: ExecutionContext, settings: Partial<Identi
         database: await replicaOf(t, given.database, identitySchema),
       });
     },
-    /** What stands in the audit, newest first. */
+    /** Audit entries, newest first. */
     audit: async (request: Partial<ListAuditRequest> = {}) =>
       (await admin.listAudit(operator(), ofAudit(request))).rows,
   };

@@ -54,7 +54,7 @@ interface Month {
 
 const text = (column: string) => `cast(cast(${column} AS numeric(20, 8)) AS text)`;
 
-/** The ledger of a tenant as it stands. */
+/** The current ledger of a tenant. */
 export async function ledgerOf(database: Database, tenantId: number) {
   return database.transact(tenantId, async ({ knex }) => {
     const rows = async <Row>(sql: string): Promise<Row[]> => (await knex.raw(sql)).rows;

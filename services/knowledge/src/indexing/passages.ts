@@ -7,7 +7,7 @@ import { type Line, linesAhead, splitLine } from './text-lines.ts';
 export const strengths = { word: 0, sentence: 1, line: 2, paragraph: 3, heading: 4 } as const;
 type Strength = (typeof strengths)[keyof typeof strengths];
 
-/** A sentence, or a line or part of one where it has none. */
+/** A sentence; or a line or a part of one, if it has no sentences. */
 export interface Passage extends Line {
   tokens: number;
   strength: Strength;

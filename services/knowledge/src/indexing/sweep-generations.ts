@@ -14,10 +14,7 @@ interface DueGeneration {
   generation: number;
 }
 
-/**
- * Deletes chunks of all tenants that no document uses: replaced ones, those of deleted documents, and those of builders
- * that died.
- */
+/** Deletes unused chunks of all tenants: replaced ones, chunks of deleted documents, and those of dead builders. */
 export async function sweepGenerations({ database }: Pick<Ports, 'database'>, isStopping = () => false): Promise<void> {
   let due: DueGeneration[];
   do {

@@ -26,7 +26,7 @@ const omitted = [...unseen, 'img', 'nav', 'button', 'dialog'];
 /** A synthetic root element, so that the whole tree passes through one formatter. */
 const wholePage = 'parley-page';
 
-/** Blocks its thread for as long as the page is hostile: it runs in a process of its own. */
+/** Extracts the text of a page. Runs in its own process, because a hostile page can block the thread for long. */
 export function htmlText(html: string): HtmlText {
   let title: string | undefined;
   let warnings: string[] = [];

@@ -36,14 +36,17 @@ export async function parseAgain(db: TenantDb, document: KnowledgeDocument, wait
   await queueParsing(db, { ...document, version }, waitMs);
 }
 
-/** @throws DomainError `notFound` when nobody waits for its text */
+/** Marks a document as PARSING. @throws DomainError `notFound` if this parse is no longer waited for */
 export async function beginParse(db: TenantDb, parse: Parse): Promise<KnowledgeDocument> {
   const document = await lockUnparsed(db, parse);
   await documentStore(db).writeStatus(document.id, { parseStatus: 'PARSING' });
   return document;
 }
 
-/** The text is not shown before `finishParse`. @throws DomainError `notFound` when nobody waits for it */
+/**
+ * Stores the parsed text, which stays hidden until `finishParse`.
+ * @throws DomainError `notFound` if this parse is no longer waited for
+ */
 export async function storeParsed(db: TenantDb, parse: Parse, text: WrittenText): Promise<void> {
   const { id, version } = await lockUnparsed(db, parse);
   await documentStore(db).writeText(id, text);
@@ -76,7 +79,7 @@ export async function lockWaiting(db: TenantDb, parse: Parse): Promise<Knowledge
   return document && waits(document, parse) ? document : undefined;
 }
 
-/** @throws DomainError `notFound` when nobody waits for its text */
+/** Locks a document that waits for its text. @throws DomainError `notFound` if this parse is no longer waited for */
 export async function lockUnparsed(db: TenantDb, parse: Parse): Promise<KnowledgeDocument> {
   const document = await lockWaiting(db, parse);
   if (!document || isParsed(document)) throw notFound('Document to parse', parse.documentId);

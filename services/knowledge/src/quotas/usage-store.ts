@@ -53,7 +53,7 @@ export function usageStore(db: TenantDb) {
       await rows('SELECT FROM knowledge_usage WHERE tenant_id = :tenantId FOR UPDATE', { tenantId });
     },
 
-    /** @throws DomainError `invalid` where the plan has no room for the change. Nothing is kept for it. */
+    /** Checks a change without reserving it. @throws DomainError `invalid` if it exceeds the plan's quotas */
     async check(change: Partial<Usage>, quotas: Quotas): Promise<void> {
       await checkQuotas(await read(), change, quotas);
     },

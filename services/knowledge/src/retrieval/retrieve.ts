@@ -97,7 +97,7 @@ export function retrieval(
     },
     /** Searches each base, best chunk first; undefined for a base that is absent, deleted or another tenant's. */
     search(knowledgeBaseIds: readonly number[]): Promise<FoundChunk[] | undefined>[] {
-      // Read together, so that the bases of one search are queued together, before those of a later search.
+      // Looked up together, so that all bases of one search are queued before those of a later search.
       const bases = find(knowledgeBaseIds);
       return knowledgeBaseIds.map((id) => searchBase(id, bases));
     },

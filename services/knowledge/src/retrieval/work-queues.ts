@@ -13,7 +13,7 @@ type Enqueue = <Request extends CallerRequest, T>(
 export interface WorkQueues {
   /** A whole search, over up to five bases. It may wait for embeddings. */
   search: Enqueue;
-  /** What a search reads of one base. */
+  /** Queues reads of one base during a search. */
   readBase: Enqueue;
   storeText: Enqueue;
   /** Uses no database. The embedder limits the requests that its endpoint gets. */

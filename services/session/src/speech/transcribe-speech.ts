@@ -24,7 +24,7 @@ const clip = z.object({
 
 /**
  * Transcribes a clip at the voice service, with a token of the caller's tenant.
- * @throws DomainError `invalid`, `tooManyRequests`; `unavailable` where voice is away or too slow, or has nothing that transcribes
+ * @throws DomainError `invalid`, `tooManyRequests`; `unavailable` if voice is down, too slow, or has no transcription
  */
 export async function transcribeSpeech(
   { tokens, transcribe }: Ports,

@@ -12,7 +12,7 @@ export const requestsPerMinute = {
 };
 export type ThrottledRoute = keyof typeof requestsPerMinute;
 
-/** The limit of a tenant as a multiple of that of an address. */
+/** The limit of a tenant as a multiple of the limit of an address. */
 const tenantFactor = 20;
 const windowMs = 60_000;
 

@@ -10,8 +10,8 @@ interface Recorded {
 export type RecordedName = `${'anthropic' | 'google' | 'openai'}-${string}`;
 
 /**
- * Answers as providers have given them, from `answers/`, in the order in which they are to be given; pauses are left out. They say
- * nothing of `usage` but in their own words, so what they bill is given beside them.
+ * Recorded responses of providers from `answers/`, in the order of their use, without pauses. They report usage only in the
+ * provider's own format, so the billed usage is given beside them.
  */
 export function recordedAnswers(name: RecordedName): ModelAnswer[] {
   const file = new URL(`answers/${name}.json`, import.meta.url);
