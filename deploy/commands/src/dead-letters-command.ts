@@ -11,7 +11,7 @@ export interface DeadLetterRequest {
   all: boolean;
 }
 
-/** As `parseArgs` takes them. */
+/** Options in the format of `parseArgs`. */
 export const deadLetterOptions = {
   group: { type: 'string' },
   id: { type: 'string' },
@@ -29,7 +29,7 @@ has taken meanwhile, so mend the consumer first, and think of what has happened 
 sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
 `;
 
-/** What was typed; undefined where it is no request. */
+/** Parses the typed request; undefined if it is invalid. */
 export function typedDeadLetters(
   [action, topic, ...more]: string[],
   { all = false, ...chosen }: { group?: string | undefined; id?: string | undefined; all?: boolean | undefined },

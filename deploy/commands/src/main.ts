@@ -30,7 +30,7 @@ ${adminCommandList('admin')}
 Of dead-letters:
 ${deadLettersUsage}`;
 
-// As process 1 of a container it would otherwise ignore them. A migration that is cut off is rolled back.
+// As process 1 of a container, Node would otherwise ignore these signals. An interrupted migration is rolled back.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const run = chosen(process.argv.slice(2));
@@ -51,7 +51,7 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** What the arguments ask for; undefined where they are wrong. */
+/** The command that the arguments select; undefined if they are invalid. */
 function chosen([command = '', ...args]: string[]): (() => Promise<unknown>) | undefined {
   try {
     if (command === 'doctor') {

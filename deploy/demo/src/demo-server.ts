@@ -10,7 +10,7 @@ import { type DemoSession, demoSessions } from './demo-tenant.ts';
 export interface DemoServerOptions {
   /** 0: any free one. One that is taken is replaced by a free one. */
   port: number;
-  /** Where the gateway serves GraphQL, for this process and for browsers of this machine. */
+  /** The gateway's GraphQL URL, for this process and for browsers on this machine. */
   endpoint: string;
   /** The URL of the voice service for the same two. Default: none. */
   voiceUrl?: string;

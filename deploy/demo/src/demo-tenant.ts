@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hasCode } from '@parley/kernel/errors';
 import { exampleAgent } from './example-agent.ts';
 
-/** What the page's server knows: a customer of Parley would keep the key among its secrets. */
+/** The data that the page's server stores. A real customer of Parley would keep the key among its secrets. */
 interface DemoTenant {
   apiKey: string;
   agentId: number;
@@ -65,7 +65,7 @@ export function demoSessions(endpoint: string, file: string) {
       return await startSession(endpoint, known);
     } catch (error) {
       if (!isGone(error)) throw error;
-      // Another request may have replaced it meanwhile.
+      // Another request may have replaced the tenant.
       const next = tenant && tenant !== used ? tenant : share(keepNewTenant(endpoint, file));
       return startSession(endpoint, await next);
     }
@@ -117,7 +117,7 @@ async function makeTenant(endpoint: string): Promise<DemoTenant> {
   return { agentId: agent.createAgent.id, apiKey: made.generateApiKey.key };
 }
 
-/** @throws Refusal; Error where the API cannot be reached or gives no data */
+/** Calls the API. @throws Refusal; Error if the API cannot be reached or returns no data */
 async function call<Data>(endpoint: string, query: string, variables: object, headers: object = {}): Promise<Data> {
   const response = await fetch(endpoint, {
     method: 'POST',

@@ -12,7 +12,10 @@ interface Start {
   text: string;
 }
 
-/** The demo page's server with an API that answers `sdkStart` for each API key as a test says, since a real one cannot be made to fail so. */
+/**
+ * The demo page's server with a fake API whose `sdkStart` is scripted per API key, for failures that a test cannot cause in a real
+ * one.
+ */
 async function demo(t: ExecutionContext, answerTo: (apiKey: string) => object | undefined) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-demo-'));
   const file = join(folder, 'demo.json');

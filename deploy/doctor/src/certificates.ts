@@ -66,7 +66,7 @@ function meshOutcomes({ env, units, now }: Installation): Outcome[] {
   return [ok('certificates.mesh', [certFile.name], found)];
 }
 
-/** Undefined too where they cannot be used, which `checkSettings` reports. */
+/** The files of the mesh's TLS. Also undefined if they are unusable, which `checkSettings` reports. */
 function meshFiles(env: Installation['env']) {
   try {
     return readMeshTlsFiles(env);
@@ -106,7 +106,7 @@ function expiryOutcomes(
   });
 }
 
-/** Undefined where all are allowed, which the types of Node do not know. */
+/** Key usages of a certificate; undefined if all are allowed, which Node's types do not know. */
 function usagesOf({ keyUsage }: { keyUsage?: string[] }): string[] | undefined {
   return keyUsage;
 }

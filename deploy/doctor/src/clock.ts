@@ -3,7 +3,7 @@ import { type Outcome, ok, warning, wrong } from './outcome.ts';
 const noticedMs = 1_000;
 const harmfulMs = 30_000;
 
-/** What a server's clock said, between `asked` and `answered` of this machine's; all in ms since 1970. */
+/** The time of a server's clock, read between `asked` and `answered` of this machine's clock; all in ms since 1970. */
 export interface ClockReading {
   serverMs: number;
   asked: number;

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { doctorCommand } from './command.ts';
 import { everySetting, password } from './testing/every-setting.ts';
 
-/** What the command prints, and its exit code. */
+/** Runs the command and returns its output and exit code. */
 async function run(env: Record<string, string | undefined>, args: Parameters<typeof doctorCommand>[0]) {
   const written = { stdout: '', stderr: '' };
   const write = (name: keyof typeof written) => ({ write: (text: string) => Boolean((written[name] += text)) });

@@ -6,7 +6,7 @@ import { diagnose } from './diagnose.ts';
 import type { PlannedUnit } from './installation.ts';
 import { exitCode, report } from './report.ts';
 
-/** As `parseArgs` takes them. */
+/** Options in the format of `parseArgs`. */
 export const doctorOptions = {
   unit: { type: 'string', multiple: true },
   installation: { type: 'string' },
@@ -37,7 +37,11 @@ const planned = z.record(
   z.object({ processes: z.int().positive(), env: z.record(z.string(), z.string()) }),
 );
 
-/** Prints what is found. @returns the exit code. @throws Error where the file of `--installation` is none. */
+/**
+ * Prints the findings.
+ * @returns the exit code
+ * @throws Error if the file of `--installation` is invalid
+ */
 export async function doctorCommand(
   { unit: chosen = unitNames, installation, json = false }: Arguments,
   env: Environment,

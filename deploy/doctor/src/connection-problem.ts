@@ -33,7 +33,7 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
       change: 'Start the server, or correct host and port.',
     };
   }
-  // The client of mail servers has codes of its own, and the message of Node.
+  // The mail client has its own error codes, and Node's messages.
   if (codes.some((code) => certificate.test(code)) || errors.some(({ message }) => /certificate/u.test(message))) {
     return { kind: 'tls', ...certificateProblem(error, at) };
   }

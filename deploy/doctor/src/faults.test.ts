@@ -20,7 +20,7 @@ const missing = engines.filter((name) => !process.env[name]);
 let garden: Garden;
 const authority = testAuthority();
 
-/** What is reported of the garden with this fault. */
+/** Returns the findings about the garden with this fault. */
 async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }: Fault = {}) {
   const units = [{ ...garden.unit, ...unit }] as ListedUnit[];
   try {
@@ -42,7 +42,7 @@ async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }:
 function declareTests() {
   test.before(async () => {
     garden = await plantGarden();
-    // As NODE_EXTRA_CA_CERTS does.
+    // Has the same effect as NODE_EXTRA_CA_CERTS.
     setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
   });
   test.after.always(() => garden?.remove());

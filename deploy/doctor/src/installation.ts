@@ -3,7 +3,7 @@ import type { ListedSetting, Settings, ValuesOf } from '@parley/kernel/settings/
 import type { ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 
-/** What an installation gives to one unit. */
+/** Settings and processes that an installation gives to one unit. */
 export interface PlannedUnit {
   /** The maximum number of its processes, with the one that an upgrade adds temporarily. */
   processes: number;
@@ -11,11 +11,11 @@ export interface PlannedUnit {
   env: Environment;
 }
 
-/** What is checked. */
+/** The checked installation. */
 export interface Installation {
   /** The settings of all units together, by which engines are found. */
   env: Environment;
-  /** What each unit gets, by its name. Default: `env`, and processes as the mesh of one machine has them. */
+  /** Plans by name of the unit. Default: `env`, and processes as in the mesh of one machine. */
   planned?: Readonly<Record<string, PlannedUnit | undefined>>;
   /** The units whose settings and engines are checked. */
   units: readonly ListedUnit[];
@@ -27,7 +27,7 @@ export interface Installation {
   patienceMs: number;
 }
 
-/** What a unit reads. */
+/** The environment of a unit. */
 export function envOf({ env, planned = {} }: Pick<Installation, 'env' | 'planned'>, unit: string): Environment {
   return planned[unit]?.env ?? env;
 }
@@ -46,7 +46,7 @@ export function settingsRead(units: readonly ListedUnit[]): { setting: ListedSet
   );
 }
 
-/** The values, or undefined where one is missing or wrong, which `checkSettings` reports. */
+/** The values; undefined if one is missing or invalid, which `checkSettings` reports. */
 export function usable<S extends Settings>(env: Environment, declared: S): ValuesOf<S> | undefined {
   try {
     return readSettings(env, declared);

@@ -17,7 +17,7 @@ import { checkKafka } from './kafka.ts';
 
 const password = 'correct-horse';
 
-/** A listener that speaks TLS and asks for a login, beside the one that every Kafka of `scripts/servers` has. */
+/** A listener with TLS and logins, in addition to the default one of `scripts/servers`. */
 function secureListener(
   port: number,
   plainPort: number,
@@ -43,7 +43,7 @@ serverTest(
   'events go through a listener of Kafka that asks for TLS and a login, and the doctor finds a wrong one',
   async (t) => {
     const authority = testAuthority();
-    // As NODE_EXTRA_CA_CERTS does.
+    // Has the same effect as NODE_EXTRA_CA_CERTS.
     setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
     const servers = await startServers({ only: ['kafka'] });
     t.teardown(() => servers.stop());

@@ -17,7 +17,7 @@ interface NeededRight {
   name: string;
 }
 
-/** What units need in Kafka. */
+/** Rights and topics that units need in Kafka. */
 export interface KafkaNeeds {
   /** The topics that they publish to and those with the events that they consume, with their dead letters. */
   topics: TopicDeclaration[];
@@ -47,7 +47,7 @@ function withDeadLetters(topic: TopicDeclaration): TopicDeclaration[] {
   return [topic, { name: deadLetterTopic(topic.name), partitions: 1, retentionMs: deadLetterRetentionMs }];
 }
 
-/** The topics that the login has this right on; all where the brokers do not tell. */
+/** The topics for which the login has this right; all if the brokers do not report rights. */
 export function topicsWith(right: KafkaRight, rights: KafkaRights | undefined, topics: TopicDeclaration[]) {
   return topics.filter(({ name }) => rights?.topics.get(name)?.has(right) ?? rights === undefined);
 }

@@ -96,7 +96,7 @@ ${more}`;
 serverTest(['kafka'], 'the doctor names the rights that units lack in Kafka, and no topic as missing', async (t) => {
   const { brokers, env, grant, admin } = await guardedKafka(t);
   await makeTopics(topics, { brokers });
-  /** What is found of these units, as `check: found`. */
+  /** Findings about these units, as `check: found`. */
   const findings = async (...names: string[]) => {
     const checked = units.filter(({ name }) => names.includes(name));
     const outcomes = await checkKafka({ env, units: checked, allUnits: units, now: Date.now, patienceMs: 20_000 });

@@ -35,7 +35,7 @@ export async function checkObjectStore({ env, units, now, patienceMs }: Installa
   }
 }
 
-/** Whether the service answers, and what its clock says. */
+/** Whether the service responds, and its clock. */
 async function greet({ endpoint }: S3, now: Installation['now'], patienceMs: number): Promise<Outcome> {
   const { host, port, at } = hostAndPort(endpoint);
   try {
@@ -115,7 +115,7 @@ const failures: Record<string, Failure> = {
   PermanentRedirect: ({ region }) => otherRegion(region),
 };
 
-/** Some services have a path of their own; most take its first part for a bucket. */
+/** Some services use an own path; most interpret its first part as the bucket. */
 function missingBucket(bucket: string, path: string): Outcome {
   if (path === '/') {
     const change = `Create it, or correct ${names.bucket.name}.`;

@@ -20,7 +20,7 @@ export interface Bucket {
 const names = fileSettings.s3.settings;
 const { corsOrigins } = gatewaySettings;
 const expiresInMs = 60_000;
-/** The origin to try where any origin may call. */
+/** The origin to try if any origin is allowed. */
 const anyOrigin = 'https://any.example';
 
 /** Follows signed URLs as clients do, and asks what a browser asks before it uploads. */

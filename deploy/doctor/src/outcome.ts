@@ -1,17 +1,17 @@
 /** `wrong`: units do not start, or do not work. `warning`: worth a look before others depend on it. */
 export type Level = 'ok' | 'warning' | 'wrong';
 
-/** What one check has found. No text of it contains a secret. */
+/** The result of one check. Its texts contain no secret. */
 export interface Outcome {
   level: Level;
-  /** The check's name, e.g. `redis.password`; what stands before the dot is the heading of reports. */
+  /** The check's name, e.g. `redis.password`; the part before the dot is the heading in reports. */
   check: string;
   /** The names of the settings that it looked at. */
   settings: string[];
   found: string;
-  /** What it was found of, e.g. schemas; they are added to `found`. */
+  /** The affected items, e.g. schemas; they are appended to `found`. */
   items?: string[];
-  /** What to do about it; empty where nothing is to do. */
+  /** The recommended change; empty if none is needed. */
   change: string;
 }
 

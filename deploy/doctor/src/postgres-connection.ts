@@ -6,7 +6,7 @@ import type { Installation } from './installation.ts';
 import { type Outcome, wrong } from './outcome.ts';
 import type { Login } from './postgres-logins.ts';
 
-/** What a server and a database are, as one login sees them. */
+/** Facts about a server and a database, as one login sees them. */
 export interface ServerFacts {
   version: number;
   versionName: string;
@@ -25,7 +25,7 @@ export interface ServerFacts {
   isStandby: boolean;
   /** Whether transactions of the login are read-only unless they say otherwise. */
   isReadOnly: boolean;
-  /** Where that was set, e.g. `database`. */
+  /** The source of that setting, e.g. `database`. */
   readOnlySource: string;
   /** Extensions that can be had, with the version that the database has and the schema that it is in, if any. */
   extensions: Record<string, { installed: string | null; available: string; schema: string | null } | undefined>;

@@ -16,7 +16,7 @@ export interface UsedSchema {
   schema: SchemaDeclaration;
   unit: ListedUnit;
   service: Login;
-  /** The login of `MIGRATIONS_DATABASE_URL`, which owns the schema; undefined where `DATABASE_URL` does both. */
+  /** The login of `MIGRATIONS_DATABASE_URL`, which owns the schema; undefined if `DATABASE_URL` is used for both. */
   migrations: Login | undefined;
 }
 

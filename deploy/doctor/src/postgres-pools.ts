@@ -36,7 +36,7 @@ export function poolOutcomes(
   return [warning(check, looked, `${server} gives ${facts.connections} connections, fewer than ${use}`, change)];
 }
 
-/** Whether logins and databases may have so many connections, where that is limited. */
+/** Whether the connection limits of logins and databases allow the needed connections. */
 export function limitOutcomes(
   connections: readonly Connection[],
   schemas: readonly UsedSchema[],

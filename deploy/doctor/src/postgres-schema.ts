@@ -86,7 +86,7 @@ async function findSchema({ pool }: Connection, name: string): Promise<FoundSche
   return rows[0];
 }
 
-/** Why the login cannot migrate; undefined where it can. */
+/** Why the login cannot migrate; undefined if it can. */
 function ownerRefusal(
   { facts, settings }: Connection,
   name: string,

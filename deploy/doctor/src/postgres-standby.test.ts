@@ -10,7 +10,7 @@ serverTest(['postgres'], 'the doctor finds a PostgreSQL that follows another one
   t.teardown(() => servers.stop());
   const postgres = servers.server('postgres');
   await postgres.stop();
-  // Without a primary it waits for one, and is read meanwhile.
+  // A standby without a primary waits for one and can be read.
   writeFileSync(join(postgres.place.home, 'cluster', 'standby.signal'), '');
   await postgres.start();
   const outcomes = await checkPostgres({

@@ -1,7 +1,7 @@
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { ListedUnit } from '@parley/units';
 
-/** What units need of Redis. Names have `*` for what differs, such as an id. */
+/** Commands and names that units need in Redis. `*` in names stands for variable parts, such as ids. */
 export interface RedisNeeds {
   /** The commands by the keys that they are for. */
   keys: Record<string, readonly KeyCommand[]>;

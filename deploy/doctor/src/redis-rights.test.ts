@@ -19,7 +19,7 @@ import { type RedisNeeds, redisNeeds } from './redis-needs.ts';
 const needs = redisNeeds(units);
 const commandsOf = ({ keys }: RedisNeeds) => [...new Set(Object.values(keys).flat())];
 
-/** What every unit needs besides: the name of its connections, and scripts. */
+/** Commands that every unit also needs, for the name of its connections and for scripts. */
 const others = ['client|setname', 'ping', 'eval', 'evalsha', 'time', 'publish', 'subscribe', 'unsubscribe'];
 
 function accessOf(
@@ -167,7 +167,7 @@ test('the doctor knows the names in Redis that the code has', async (t) => {
   for await (const file of files) {
     const code = readFileSync(new URL(file, root), 'utf8');
     for (const [, name = ''] of code.matchAll(/^[^*]*[`'"](parley:[^`'"]+)/gmu)) {
-      // What is inserted, also where the text ends within it.
+      // Matches inserted expressions, also if the text ends inside one.
       const pattern = new RegExp(`^${name.replaceAll(/\$\{[^}]*\}?/gu, '.+')}$`, 'u');
       if (!known.some((each) => pattern.test(each))) unknown.push(`${file}: ${name}`);
     }

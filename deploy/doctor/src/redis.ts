@@ -45,7 +45,7 @@ function factsIn(info: string): Record<string, string | undefined> {
   );
 }
 
-/** Judges what INFO says; undefined where the login may not ask. */
+/** Evaluates INFO; undefined if the login may not run it. */
 function serverOutcomes(info: Record<string, string | undefined> | undefined, at: string): Outcome[] {
   if (!info) return [ok('redis.reachable', settings, `${at} answers; its version is unknown, as INFO is not allowed`)];
   const { redis_version: version = '', redis_mode: mode, role, maxmemory_policy: policy } = info;

@@ -32,7 +32,7 @@ function lines({ level, check, settings, found, change }: Outcome): string {
   return `  ${marks[level].padEnd(width)}  ${check}: ${found}${looked}\n  ${' '.repeat(width)}  -> ${change}\n`;
 }
 
-/** 0 where nothing is wrong, else 1. */
+/** 0 if there is no problem, otherwise 1. */
 export function exitCode(outcomes: Outcome[]): number {
   return outcomes.some(({ level }) => level === 'wrong') ? 1 : 0;
 }

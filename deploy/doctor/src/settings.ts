@@ -77,7 +77,7 @@ function problemOutcome(
 }
 
 function unknownOutcomes({ env, allUnits }: Installation): Outcome[] {
-  // A setting of another unit is no mistake where all units share one environment.
+  // A setting of another unit is no mistake if all units share one environment.
   for (const unit of allUnits) problemsOf(() => checkSettingsOfUnit(unit, env));
   const known = Object.values(allSettings()).flatMap((settings) => settings.map(({ name }) => name));
   const ofUnits = settingsRead(allUnits).map(({ setting }) => setting.name);

@@ -19,7 +19,7 @@ interface Probe {
   hasKey: boolean;
   /** The statuses by which this API refuses a key. */
   refusals: number[];
-  /** The model that is asked for, where the API lists them. */
+  /** The requested model, if the API lists models. */
   model?: { id: string; name: string };
 }
 

@@ -12,7 +12,7 @@ export function unitSettings(env: Environment): Readers {
   return Object.fromEntries(units.map(({ name, readConfig }) => [name, () => readConfig(env)])) as Readers;
 }
 
-/** What turns texts into vectors. */
+/** The configured source of embeddings. */
 export function embeddingsOf(env: Environment): string {
   const { endpoint } = unitSettings(env).knowledge().embeddings;
   return endpoint ? `${endpoint.model} of ${new URL(endpoint.url).host}` : 'built in (offline-embedding-1)';

@@ -32,7 +32,7 @@ import { unitSettings } from './mesh-settings.ts';
 import { localStorage } from './storage.ts';
 
 export interface LocalMeshOptions {
-  /** Where its data are kept. */
+  /** The folder for its data. */
   dataFolder: string;
   /** A snapshot of an empty database cluster, which makes the first start faster. For tests. */
   databaseSnapshot?: string;
@@ -67,7 +67,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
 
   const { redisUrl, kafka, s3 } = configs.mesh;
   const { brokers } = kafka;
-  // The clients of servers are loaded only where they are used: without them the mesh takes less memory.
+  // The clients of servers are loaded only if used, so that the mesh otherwise takes less memory.
   const redis =
     redisUrl === undefined ? undefined : (await import('@parley/live/redis/redis-engines')).redisEngines(redisUrl, log);
   const { keyValue, eventLog } = redis ?? {
@@ -164,7 +164,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     ...mesh,
     /** The dependencies of the units, with their addresses. */
     dependencies,
-    /** Resolves with the reason when the embedded database ends by itself. The mesh cannot run without it. */
+    /** Resolves with the reason when the embedded database ends unexpectedly. The mesh cannot run without it. */
     failed,
     /** The URL of the embedded database, while it runs. */
     databaseUrl: () => embedded?.url,

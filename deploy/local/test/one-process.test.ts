@@ -1,4 +1,4 @@
-// Starts meshes of its own: on a data folder that it looks into, and two beside each other.
+// Starts its own meshes: on a data folder that it inspects, and two at the same time.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ function emptyFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** How the gateway of a mesh answers. */
+/** Whether the gateway of a mesh responds. */
 async function isServed(url: string): Promise<boolean> {
   const headers = { 'content-type': 'application/json', 'x-app-platform': 'customer' };
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{ __typename }"}' });

@@ -11,7 +11,8 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 export async function startMeshServers(options: FleetOptions) {
   const before = await status(options);
   const running = before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
-  // The data folder may have a running server beside the one that is configured; it belongs to whoever started it.
+  // The data folder may contain a running server in addition to the configured one; that belongs to whoever started it and is left
+  // running.
   const ours = before.filter((server) => !isServed(server)).map(({ engine }) => engine.name);
   /** Stops those that this call started. */
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));

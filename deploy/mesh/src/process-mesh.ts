@@ -18,7 +18,7 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   signal: AbortSignal;
   /** Changes the environment of one replica last, e.g. to put a proxy between it and others. */
   wire?(replica: Replica, env: Environment): Environment;
-  /** What happens to the bytes between gateways and the subgraph of a unit. Default: nothing. */
+  /** Processes the bytes between gateways and the subgraph of a unit. Default: forwards them unchanged. */
   tap?(unit: string): Tap;
   /** Plans the processes, with other ports at each call. Default: `replicas.ts`. */
   plan?(): Promise<Replica[][]>;

@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Logs } from './logs.ts';
 import { ReplicaProcess } from './replica-process.ts';
 
-/** What a replica runs: ready at its port unless BAD is there, and it takes its time to go. */
+/** The program of a replica: it becomes ready at its port unless the file BAD exists, and takes some time to stop. */
 const program = `
   import { createServer } from 'node:http';
   import { existsSync } from 'node:fs';

@@ -12,7 +12,7 @@ export interface ReplicaProcessOptions {
   /** The file that it runs. */
   main: string;
   env: NodeJS.ProcessEnv;
-  /** Answers 200 while it can do its work. */
+  /** Returns 200 while the replica can work. */
   readyUrl: string;
   logs: Logs;
   /** Receives messages for the operator: the process has ended, it is back. */
@@ -50,7 +50,10 @@ export class ReplicaProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves once it is ready. @throws Error with the end of its standard error where it ends before, or is not ready in time. */
+  /**
+   * Resolves when the replica is ready.
+   * @throws Error with the end of its standard error if it ends before, or is not ready in time
+   */
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
     this.#ended = ended;

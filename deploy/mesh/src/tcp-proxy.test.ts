@@ -6,7 +6,7 @@ import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
-/** A server that says its name to whoever connects, and then repeats what it receives. */
+/** A server that sends its name to each client, then echoes what it receives. */
 async function named(t: ExecutionContext, name: string) {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {

@@ -27,7 +27,7 @@ export interface TcpProxyOptions {
  * fewest connections, or to another one if that refuses it. With a tap, tests simulate network faults.
  */
 export class TcpProxy {
-  /** 0 until `open` has chosen a free one, where none was given. */
+  /** If 0, `open` chooses a free port. */
   port: number;
   readonly #host: string;
   #targets: string[];
@@ -58,7 +58,7 @@ export class TcpProxy {
     return this;
   }
 
-  /** Sends new connections to these servers from now on; open ones stay where they are. */
+  /** Sends new connections to these servers from now on; open ones are unchanged. */
   retarget(targets: string[]): void {
     this.#targets = targets;
   }

@@ -12,7 +12,7 @@ import { findProcess } from './server.ts';
 import { emptyFolder, never } from './testing/folder.ts';
 import { serverTest } from './testing/server-test.ts';
 
-/** `scripts/servers` on a data folder of its own; what it leaves running is stopped after the test. */
+/** Runs `scripts/servers` on its own data folder. Servers that it leaves running are stopped after the test. */
 function command(t: ExecutionContext) {
   const folder = emptyFolder(t);
   async function run(args: string[], env: NodeJS.ProcessEnv = {}, meanwhile = async (_child: ChildProcess) => {}) {

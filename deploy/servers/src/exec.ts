@@ -11,7 +11,7 @@ const unavailableCode = 69;
 
 /**
  * Runs a command and returns its stdout. If this process is killed, so is the command.
- * @throws Error with the last lines of its output where it fails; the signal's reason where that was aborted.
+ * @throws Error with the last lines of its output if it fails; the signal's reason if aborted
  */
 export async function exec(
   command: string,

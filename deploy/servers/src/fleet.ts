@@ -13,7 +13,7 @@ const answerTimeoutMs = 15_000;
 /** One for each requested engine. */
 export type Server = {
   engine: Engine;
-  /** For the terminal: where it is, or why it is not available. */
+  /** For the terminal: its address, or why it is not available. */
   note: string;
 } & (
   | { state: 'up'; place: Place; pid: number }

@@ -32,7 +32,7 @@ async function isPrivate(t: ExecutionContext, { server }: RunningServers, engine
   for (const file of telling) t.is(statSync(file).mode & 0o777, 0o600, file);
 }
 
-/** What a database answers to one statement. */
+/** Runs one statement and returns its result. */
 async function query(url: string | undefined, sql: string) {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
@@ -44,7 +44,7 @@ async function query(url: string | undefined, sql: string) {
   }
 }
 
-/** What Redis answers to these commands, one line each, sent over one connection with the login of that URL. */
+/** Runs Redis commands over one connection with the login of the URL, and returns the responses, one line each. */
 async function redisAnswers(url: string | undefined, commands: string[]): Promise<string[]> {
   const { port, username, password } = new URL(url ?? '');
   const socket = connect({ host: '127.0.0.1', port: Number(port) });

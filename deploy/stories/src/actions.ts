@@ -27,7 +27,7 @@ export function restApi(t: ExecutionContext, answer: Parameters<typeof restServe
   return restServer(t, answer, pagesHost);
 }
 
-/** A REST server whose answers never end, as fast as they are read. */
+/** A REST server whose responses never end. */
 export async function endlessServer(t: ExecutionContext, headers = { 'content-type': 'text/plain' }) {
   const chunk = Buffer.alloc(65_536, 'x');
   let [open, sent] = [0, 0];
@@ -47,7 +47,7 @@ export async function endlessServer(t: ExecutionContext, headers = { 'content-ty
     url,
     /** The number of its responses that a client still reads. */
     open: () => open,
-    /** Bytes of all answers, those in the buffers of sockets included. */
+    /** Bytes of all responses, including those in socket buffers. */
     sent: () => sent,
   };
 }
@@ -72,7 +72,7 @@ export function outboundCallsOf(client: Client): Promise<OutboundCall[]> {
   return client.value('{ outboundCalls { id at kind target name status durationMs bytes errorKind } }');
 }
 
-/** What agent asks of action, for a tenant. */
+/** Calls action like the agent service does for a tenant. */
 export async function actionCalls(t: ExecutionContext, { settings, addresses }: TestMesh) {
   const keys = ringEntries.parse(settings['MESH_KEY']).map(({ key }) => key);
   const client = rpcClient({

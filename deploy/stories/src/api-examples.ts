@@ -137,7 +137,7 @@ function operationOf(query: string): string {
   return field.name.value;
 }
 
-/** What ids name, and the first id that examples show of each; a name that contains another one comes before it. */
+/** The kind of object by the name of an id, with the first id that examples use. A name that contains another one comes first. */
 const firstIds: Record<string, number> = {
   externalsyncdelivery: 3,
   evaluation: 5,

@@ -11,7 +11,7 @@ const packageFile = join(dirname(createRequire(import.meta.url).resolve('@sparti
 /** The package's Chromium runs on these machines only. Under CI the tests fail on others; elsewhere they are left out. */
 export const hasBrowser = (process.platform === 'linux' && process.arch === 'x64') || Boolean(process.env['CI']);
 
-/** Chromium of the npm package, without any other install. Close it with the tests. @throws Error where this machine cannot run it */
+/** Opens Chromium from the npm package. Close it at the end of the tests. @throws Error if this machine cannot run it */
 export async function openBrowser(): Promise<Browser> {
   const folder = await unpacked();
   // Without the package's own arguments: they run all pages in one process, and turn off the rules for other origins.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FieldRule } from '../../../gateway/src/graph/field-rules.ts';
 
-/** What the contract of the public API asks of one operation, in the words of its directives. */
+/** The contract's rules for one operation, named like the schema's directives. */
 export interface ContractRule extends FieldRule {
   /** Whether it must be served by now; the others are still to be built. */
   served?: true;

@@ -40,7 +40,7 @@ export const documents = {
     refreshAvatarToken(input: $input) { sessionId avatarToken expiresInMs } }`,
 };
 
-/** Waits for so many whole replies, a greeting included, and returns them. */
+/** Waits for `count` complete replies, including a greeting, and returns them. */
 export function repliesOf(events: SessionEvents, count: number) {
   return events.until(`${count} replies`, ({ all }) => {
     const replies = all.filter((event) => event.__typename === 'AiResponseEvent');

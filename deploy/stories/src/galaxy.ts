@@ -21,7 +21,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-/** The parts of an OpenAPI document that actions are made of. */
+/** The parts of an OpenAPI document that actions are created from. */
 interface Description {
   paths: Record<string, Record<string, Operation>>;
   components: { parameters: Record<string, Parameter>; schemas: Record<string, Schema> };
@@ -60,7 +60,7 @@ export async function galaxyServer(t: ExecutionContext) {
   return { url: `http://${pagesHost}:${port}`, requests };
 }
 
-/** The custom actions of its operations with JSON, as somebody would make them who reads the description; without credentials. */
+/** Custom actions for its operations with JSON, like a person would create them from the description; without credentials. */
 export function galaxyActions(url: string) {
   return Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {

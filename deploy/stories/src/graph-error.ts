@@ -1,4 +1,4 @@
-/** An error as the public endpoint answers it, over HTTP and sockets. */
+/** An error in a response of the public endpoint, over HTTP or a socket. */
 export interface GraphError {
   message: string;
   path?: (string | number)[];

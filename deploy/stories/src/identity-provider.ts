@@ -14,7 +14,10 @@ export function newProviderAccount(given: Partial<ProviderAccount> = {}): Provid
   return { subject: name, email: `${name}@example.com`, emailVerified: true, fullname: 'Grace Hopper', ...given };
 }
 
-/** Signs in at the identity provider of a mesh, as a browser does. @param hanging the provider never answers the exchange of the ticket. */
+/**
+ * Signs in at the identity provider of a mesh like a browser.
+ * @param hanging whether the provider never responds to the exchange of the ticket
+ */
 export async function ticketFor({ settings }: TestMesh, account: ProviderAccount, hanging?: string): Promise<string> {
   const response = await fetch(`${settings['IDP_ONE_URL']}/login`, {
     method: 'POST',
@@ -29,7 +32,7 @@ export async function ticketFor({ settings }: TestMesh, account: ProviderAccount
   return ticket;
 }
 
-/** How many exchanges of such tickets the provider has been asked for. */
+/** Number of exchanges of hanging tickets that the provider has received. */
 export async function hangingExchanges({ settings }: TestMesh, hanging: string): Promise<number> {
   return (await fetch(`${settings['IDP_ONE_URL']}/hanging/${hanging}`)).json() as Promise<number>;
 }

@@ -38,7 +38,7 @@ interface Witnesses {
 /** How long to wait until the mesh is idle. */
 const idleTimeoutMs = 60_000;
 
-/** Checks the database of a mesh and, with `KAFKA_BROKERS`, its topics. The mesh may run meanwhile. */
+/** Checks the database of a mesh and, with `KAFKA_BROKERS`, its topics. The mesh may be running. */
 export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, openOf(env, schema)]));
   const database = (name: string) => databases.get(name) as Database;
@@ -74,7 +74,7 @@ export function openChecker(env: Environment) {
   };
 }
 
-/** Whether it goes on after calls of tools: not a request for a reply of its own. */
+/** Whether a request continues a reply after tool calls, rather than starting one. */
 function followsTools({ messages }: ChatRequestBody): boolean {
   return messages.at(-1)?.role === 'tool';
 }

@@ -31,7 +31,7 @@ export interface OfferedUpload {
 
 const markdown = 'text/markdown';
 
-/** What an upload is requested and confirmed with. */
+/** Input for requesting and confirming an upload. */
 export const uploadedFile = (knowledgeBaseId: number, mimeType = markdown) => ({
   knowledgeBaseId,
   fileName: 'Rückgabe.md',

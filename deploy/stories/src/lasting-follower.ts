@@ -10,15 +10,15 @@ const standsAfterMs = 1_000;
 export type LastingFollower = ReturnType<typeof followLastingly>;
 
 /**
- * Somebody who follows a session on a socket of their own: from the first event on, and after an end from the last event that
- * has arrived, as any client would.
+ * A client that follows a session on its own socket: from the first event, and after each disconnection from the last received
+ * event.
  */
 export function followLastingly(client: Client, sessionId: number) {
   /** Everything that has arrived, in that order. */
   const events: SessionEvent[] = [];
   /**
-   * Times without a subscription, and why: `closed 1001`, `closed 1013` (nobody can tell whose it is), or the code of the error
-   * that ended it. One that lasts has no end.
+   * Times without a subscription, with the reason: `closed 1001`, `closed 1013` (the credential's status is unknown), or the code
+   * of the error that ended it. A current one has no end.
    */
   const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
   const leaving = new AbortController();

@@ -15,7 +15,7 @@ export interface Sender {
   send(query: string, variables: object): Promise<{ errors?: { extensions: { code: string } }[] }>;
 }
 
-/** The responses that clients got. The data must match them in the end, whatever failed meanwhile. */
+/** The responses that clients got. The data must match them in the end, whatever faults occur. */
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Errors that leave open whether a request took effect. Any other error means that it did not. */

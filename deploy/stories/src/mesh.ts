@@ -7,7 +7,7 @@ import { Client } from './client.ts';
 import { mailTo } from './mail.ts';
 import { startScriptedModel } from './scripted-model.ts';
 
-/** Where the processes of a mesh listen, by their names: `host:port`, or a base URL. */
+/** Addresses of a mesh's processes by name: `host:port`, or a base URL. */
 export type UnitAddresses = Record<string, Partial<Record<Endpoint, string>>>;
 
 /** A running mesh, as described by a file that TEST_MESHES names. */
@@ -34,7 +34,7 @@ export async function openMesh({ units, ...running }: RunningMesh) {
   return {
     ...running,
     ...reachable(gatewaysIn(units), model.port),
-    /** Answers for the agents that this file's clients create with `createAgent`. */
+    /** The model of the agents that this file's clients create with `createAgent`. */
     model,
     /** The addresses of one endpoint of every replica of a unit. */
     addresses: (unit: string, endpoint: Endpoint) => addressesIn(units, unit, endpoint),
@@ -69,7 +69,7 @@ export function gatewaysIn(units: UnitAddresses): string[] {
 export function reachable(gateways: string[], modelPort?: number) {
   const [url = ''] = gateways;
   let visitors = 0;
-  /** A new client, not signed in, with an IP address of its own. Clients are assigned to the gateways in turn. */
+  /** A new client without a sign-in and with its own IP address. Clients are assigned to the gateways round robin. */
   const visitor = (): Client => Object.assign(new Client(gateways[visitors++ % gateways.length] ?? url), { modelPort });
   return {
     /** The GraphQL address of the first gateway. */
@@ -85,7 +85,7 @@ export function reachable(gateways: string[], modelPort?: number) {
   };
 }
 
-/** Where servers of a test listen that URLs of tenants may name. */
+/** The address of test servers that tenants' URLs may name. */
 export const pagesHost = '127.0.0.3';
 
 /** Settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have an IP address of its own. */

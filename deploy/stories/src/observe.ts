@@ -15,14 +15,14 @@ export interface Span {
   links?: { traceId: string; spanId: string }[];
 }
 
-/** Logs and spans of a mesh since the observation began; other tests may use the mesh meanwhile. */
+/** Logs and spans of a mesh since the observation began; other tests may use the mesh at the same time. */
 export interface Observed {
   /** The log lines of all its processes. */
   log(): string;
   /** Its spans, as it sent them. */
   spansText(): string;
   spans(): readonly Span[];
-  /** All texts: those of log and spans since the observation began, and the metrics of every replica. */
+  /** All texts since the observation began: logs, spans, and the metrics of every replica. */
   written(): Promise<Record<'log' | 'spans' | 'metrics', string>>;
   /** Resolves when the logs and spans of everything before have arrived. */
   allWritten(): Promise<void>;
@@ -76,7 +76,7 @@ export function observe(mesh: TestMesh): Observed {
   };
 }
 
-/** What is written from now on to the files of a pattern. Whole lines alone. */
+/** Returns whole lines that are written to the matching files from now on. */
 function tailOf(pattern: string): () => string {
   const places = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
   let text = '';
@@ -106,8 +106,8 @@ function turnTraceOf(log: string, requestId: string): string | undefined {
 }
 
 /**
- * Where secrets are among these texts, each as it is or in hex, as PostgreSQL shows bytes; one sentence each. Values of JSON and
- * tokens may be cut short: their beginnings are looked for.
+ * Searches these texts for secrets, as they are or in hex, like PostgreSQL shows bytes. Returns one sentence for each hit. JSON
+ * values and tokens may be truncated in logs, so their beginnings are searched.
  */
 export function foundIn(texts: Record<string, string>, secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) => {

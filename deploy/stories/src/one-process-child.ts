@@ -24,7 +24,7 @@ const exitNow = process.exit.bind(process);
 const orphaned = () => exitNow(1); // its parent has ended
 process.once('disconnect', orphaned);
 
-// `run` ends the process when all has stopped. Here it has to end by itself, so that resources left open are noticed.
+// `run` calls `process.exit` when everything has stopped. Here the process must end without it, so that open resources are noticed.
 Object.defineProperty(process, 'exit', {
   value: (code: number) => {
     process.exitCode = code;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/settings/config';
 import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
-/** What a mesh reports once it is up. */
+/** Addresses that a mesh reports when it is up. */
 export interface MeshAddresses {
   units: UnitAddresses;
   /** The URL of the embedded database. */
@@ -61,7 +61,7 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
     ...reachable(gatewaysIn(addresses.units)),
     ...addresses,
     kill,
-    /** What it wrote on standard error so far. */
+    /** Its standard error so far. */
     stderr: () => errors,
     /** Sends the signal. Resolves with the exit code, or the signal that ended it, when the process has ended. */
     stop(how: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {

@@ -93,7 +93,7 @@ function operationOf(kind: `${OperationTypeNode}`, field: Field) {
   };
 }
 
-/** The fields of a result without arguments and without a selection of their own. */
+/** The fields of a result that need no arguments and no selection. */
 function selectionOf(field: Field): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';

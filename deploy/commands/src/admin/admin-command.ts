@@ -13,7 +13,7 @@ import { printable, shown } from './show.ts';
 export interface TypedAdmin {
   positionals: string[];
   json: boolean;
-  /** Who asks, for the audit. Default: the user of the operating system. */
+  /** Name of the operator, for the audit log. Default: the user of the operating system. */
   as?: string | undefined;
   /** Filters of a list. */
   filters: Environment;

@@ -3,7 +3,7 @@ import { adminCommands, filters, wordsOf } from './commands.ts';
 
 const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'string' as const }]));
 
-/** What `scripts/admin` takes beside the words of its commands. */
+/** Options that `scripts/admin` accepts for every command. */
 export const adminOptions = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
 
 /** The words of the longest command. */

@@ -1,7 +1,4 @@
-/**
- * What is typed, the method that it calls (of identity, where it names no unit), what it does, and fields of the request that are always
- * the same.
- */
+/** The typed words, the called method (of identity unless it names a unit), the description, and constant fields of the request. */
 type AdminCommand = readonly [typed: string, calls: string, does: string, always?: object];
 
 export const adminCommands: readonly AdminCommand[] = [
@@ -64,7 +61,7 @@ export function wordsOf(typed: string): { name: string[]; wanted: string[]; from
   return { name: all.filter((word) => !isArgument(word)), wanted: all.filter(isArgument), fromInput };
 }
 
-/** The command whose name somebody has typed first. */
+/** Finds the command whose name is at the start of the typed words. */
 export function commandOf(positionals: readonly string[]): AdminCommand | undefined {
   return adminCommands.find(([typed]) => wordsOf(typed).name.every((word, n) => positionals[n] === word));
 }

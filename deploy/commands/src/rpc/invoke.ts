@@ -15,7 +15,7 @@ import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import { rpcClient } from '@parley/rpc/client';
 import { ClientError, Status } from 'nice-grpc-common';
 
-/** Where answers and problems are written. */
+/** Output of results and problems. */
 export type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
 
 export interface Invocation {
@@ -30,7 +30,7 @@ export interface Invocation {
   signal: AbortSignal;
 }
 
-/** What a refused call answers. */
+/** The error of a refused call. */
 export interface Refusal {
   code: string;
   message: string;
@@ -39,7 +39,7 @@ export interface Refusal {
   requestId: string;
 }
 
-/** Calls a method and shows each answer in protobuf's JSON. @returns the exit code: 1 where it failed, 130 where it was interrupted */
+/** Calls a method and prints each response as protobuf JSON. @returns the exit code: 1 if it failed, 130 if it was interrupted */
 export async function invoke(
   { unit, address, callers, mesh, caller, method, request, timeoutMs, signal }: Invocation,
   show: { answer(json: JsonObject): void; refusal(refusal: Refusal): void },
@@ -91,11 +91,11 @@ export function requestOf({ input, parent: { file } }: DescMethod, json: string)
   }
 }
 
-/** Where units are, and the keys that sign calls to them. */
+/** Finds addresses of units, and the keys that sign calls to them. */
 export interface MeshLookup {
-  /** @throws DomainError `invalid` where it is not known. */
+  /** Returns a unit's address. @throws DomainError `invalid` if it is unknown */
   addressOf(unit: string, env: Environment): string;
-  /** What the setting `name` of a key is read from. */
+  /** Returns the environment that contains the key setting `name`. */
   keysWith(name: string, env: Environment): Environment;
 }
 
@@ -104,7 +104,7 @@ export function addressSettingOf(unit: string): string {
   return `${unit.toUpperCase()}_RPC_URL`;
 }
 
-/** As settings say, and nothing else. */
+/** Uses only the settings in the environment. */
 export const lookupInSettings: MeshLookup = {
   addressOf(unit, env) {
     const address = env[addressSettingOf(unit)];

@@ -34,7 +34,7 @@ export async function encrypted(
   };
 }
 
-/** What a broker says of its address, with that of a proxy. Both host names have nine letters. */
+/** Replaces a broker's advertised address by the proxy's. Both host names have nine letters. */
 function advertised(bytes: Buffer, broker: string, port: number): Buffer {
   const [host = '', own = ''] = broker.split(':');
   const text = (name: string, number: number) => {

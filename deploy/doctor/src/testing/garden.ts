@@ -18,7 +18,7 @@ import type { ListedUnit } from '@parley/units';
 import { testBucket } from './bucket.ts';
 import { mailServer } from './mail-server.ts';
 
-/** Is part of every password and key that may be printed by mistake. */
+/** A text in every password and key, so that a test notices if one is printed. */
 export const canary = 'canary-in-the-garden';
 
 export type Garden = Awaited<ReturnType<typeof plantGarden>>;

@@ -3,12 +3,12 @@ import type { ListedUnit } from '@parley/units';
 import type { ExecutionContext } from 'ava';
 import type { Garden } from './garden.ts';
 
-/** What differs from a garden in which all is well. */
+/** A difference from a garden without problems. */
 export interface Fault {
   env?: Environment;
   unit?: Partial<ListedUnit>;
   now?: () => number;
-  /** Puts in order again what was changed on an engine. */
+  /** Reverts the changes on an engine. */
   undo?: () => Promise<unknown>;
 }
 

@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 export interface Rewriting {
   /** Changes what the server says; of the same length. */
   answers?: (bytes: Buffer) => Buffer;
-  /** Answers what the client says in the server's place. */
+  /** Returns a response to the client in the server's place. */
   inPlace?: (said: string) => string | undefined;
 }
 
@@ -41,9 +41,9 @@ export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
 }
 
 export interface HttpFaults {
-  /** Which requests are answered with 403, as S3 does for a right that a login lacks. */
+  /** Selects requests that get 403, as S3 returns if a login lacks a right. */
   refuses?: (request: IncomingMessage) => boolean;
-  /** Whether the server is told its own address in place of the proxy's. */
+  /** Whether the server gets its own address instead of the proxy's in the Host header. */
   changesHost?: boolean;
 }
 

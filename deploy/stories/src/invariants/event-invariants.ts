@@ -9,7 +9,10 @@ const waitForTime = new Set([
   'export.remove',
 ]);
 
-/** Every outbox is empty, every call of a model settled, no request holds its key, and the only jobs left are those of suspended tenants. */
+/**
+ * Asserts that every outbox is empty, every model call is settled, no request holds its idempotency key, and the only remaining
+ * jobs belong to suspended tenants.
+ */
 export function nothingIsLeftToDo({
   outbox,
   jobs,

@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger.ts';
 
-/** Rows of all services, as `read-rows.ts` asks for them. */
+/** Rows of all services, as selected by `read-rows.ts`. */
 export interface Rows {
   tenants: { id: number; suspended: boolean; deleted: boolean }[];
   agents: { tenantId: number; id: number }[];
@@ -11,7 +11,7 @@ export interface Rows {
     role: 'USER' | 'MODEL';
     text: string;
     turnIndex: number;
-    /** The `turnIndex` of the message that it is, or answers. */
+    /** The `turnIndex` of the exchange's user message. */
     exchangeIndex: number;
     /** Null for a person's message, and for a reply that was cut short. */
     finishReason: string | null;
@@ -24,10 +24,10 @@ export interface Rows {
     attempt: number;
     interrupted: boolean;
     failureCode: string | null;
-    /** The text of the message that it answers. */
+    /** The text of the user message. */
     text: string | null;
   }[];
-  /** `judgedBy`: `OFFLINE` where no model was asked. */
+  /** `judgedBy` is `OFFLINE` if no model was called. */
   evaluations: { tenantId: number; sessionId: number; judgedBy: string; generatedAt: Date }[];
   jobs: {
     service: string;
@@ -37,7 +37,7 @@ export interface Rows {
     state: string;
     /** For how long it has been due, in ms; below 0, it is not yet. */
     dueMs: number;
-    /** For how long its lease still holds, in ms; null where it does not run. */
+    /** Remaining time of its lease in ms; null if it is not running. */
     leaseMs: number | null;
     turnId: number | null;
     documentId: number | null;
@@ -52,7 +52,7 @@ export interface Rows {
   heldKeys: { tenantId: number; id: string }[];
   /** Running totals of a tenant, each with the sum of its rows. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
-  /** What counts against a tenant's plan, and the chunks of a document, each with the number or sum of its rows. */
+  /** Stored counters of plans and of documents' chunks, each with the actual number or sum of its rows. */
   kept: { tenantId: number; what: string; total: string; sum: string }[];
   /** Documents of knowledge bases that are not deleted. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
@@ -83,14 +83,14 @@ export interface TopicFacts {
   poison: readonly string[];
 }
 
-/** The facts about an idle mesh that invariants check. Optional ones are set where the checker knows them. */
+/** Facts about an idle mesh for the invariants. Optional ones are set if the checker knows them. */
 export interface Facts extends Rows {
   topics?: TopicFacts | undefined;
   /** The responses that its clients got. */
   responses?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
   asked?:
     | {
-        /** The message of each request for a reply; without those that go on after calls of tools. */
+        /** The message of each request for a reply, without requests that continue after tool calls. */
         replies: string[];
         /** The whole of each request for a judgement, as JSON. */
         judgements: string[];

@@ -17,7 +17,10 @@ export const responsesMatchRows: Invariant = ({ responses, messages, sessions })
   ];
 };
 
-/** Every reply has a request to a model, and no reply has more requests than attempts, but where a workflow says what is asked. */
+/**
+ * Every reply has a model request, and no reply has more requests than attempts, except for workflows, which decide their own
+ * requests.
+ */
 export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) => {
   if (!asked) return [];
   const planned = new Set(workflowRuns.map(({ sessionId }) => sessionId));
@@ -39,7 +42,7 @@ export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) =>
 export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
   if (!asked) return [];
   const said = Map.groupBy(messages, ({ role, sessionId }) => `${role} ${sessionId}`);
-  // A request is matched by the messages of its conversation, which is ambiguous where two are equal.
+  // Requests are matched by the messages of their conversation, which is ambiguous if two conversations are equal.
   const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
     const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
     return lines ? [{ sessionId, judgedBy, lines }] : [];

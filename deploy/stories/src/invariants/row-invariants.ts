@@ -1,6 +1,6 @@
 import type { Facts, Invariant } from './facts.ts';
 
-/** The maximum time from the end of a session to its judgement, also for a tenant that was suspended meanwhile. */
+/** The maximum time from the end of a session to its evaluation, even if its tenant was suspended for a while. */
 const evaluationDeadlineMs = 10 * 60_000;
 /** The maximum time that a job may be due, or without a lease, before a replica takes it. */
 const unattendedMs = 15_000;
@@ -11,7 +11,7 @@ export const totalsEqualCalls: Invariant = ({ usage }) =>
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
 
-/** Counters of a plan equal the number or sum of their rows, and the chunk count of a document that of its chunks. */
+/** Counters of a plan equal the number or sum of their rows, and a document's chunk count equals the number of its chunks. */
 export const countersEqualRows: Invariant = ({ kept }) =>
   kept
     .filter(({ total, sum }) => total !== sum)
