@@ -27,8 +27,8 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
       return hasSucceeded;
     },
     /**
-     * Begins another attempt. Its signal aborts after `timeoutMs`; then it is waited for `graceMs()` longer, unless
-     * `stopSignal` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
+     * Starts another attempt. Its signal aborts after `timeoutMs`; then the attempt gets `graceMs()` more, unless `stopSignal`
+     * aborts. Resolves at once if an earlier attempt succeeds first.
      */
     async run(timeoutMs: number, graceMs: () => number, stopSignal: AbortSignal): Promise<Outcome> {
       const controller = new AbortController();

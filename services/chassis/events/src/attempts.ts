@@ -12,7 +12,7 @@ import type { Pause } from './keyed-queue.ts';
 export interface AttemptTimes {
   /** The pause after the given attempt (1, 2, …), in ms. Default: 100 ms, doubled each time, at most 2 s. */
   backoffMs?: (attempt: number) => number;
-  /** What all attempts at one event may take together, in ms; its key waits as long. Default 30,000. */
+  /** Maximum time in ms of all attempts at one event together, during which its key waits. Default 30,000. */
   perEventMs?: number;
 }
 
@@ -98,7 +98,7 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
   }
 }
 
-/** A lock timeout is not an outage: the database answers, and another transaction holds the row. */
+/** A lock timeout is not an outage: the database responds, but another transaction has locked the row. */
 function isUnavailableError(error: unknown): boolean {
   return error instanceof DomainError && error.kind === 'unavailable' && !isLockTimeout(error.cause);
 }

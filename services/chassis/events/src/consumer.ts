@@ -25,7 +25,7 @@ export interface EventReaction<T> {
 export interface EventConsumerOptions<Payloads>
   extends Pick<SubscribeOptions, 'group' | 'concurrency' | 'maxAttempts' | 'handlerTimeoutMs'> {
   bus: EventBus;
-  /** By event type, e.g. `session.ended.v1`. Other types of a subscribed topic are skipped. */
+  /** Handlers by event type, e.g. `session.ended.v1`. Other types of a subscribed topic are skipped. */
   handlers: { [Type in keyof Payloads]: EventReaction<Payloads[Type]> };
   /** The service's database. While it does not answer, no event goes to the dead letters. */
   database?: { ping(): Promise<void> };

@@ -2,7 +2,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { hasCode } from '@parley/kernel/errors';
 import type { DeadLetter } from './event-bus.ts';
 
-/** Where the in-process bus stores events that failed for good. */
+/** The store of the in-process bus for events that failed permanently. */
 export interface DeadLetters {
   /** Resolves when the dead letter is on disk. A rejection leaves the event unpublished, and it is retried. */
   append(letter: DeadLetter): Promise<void>;

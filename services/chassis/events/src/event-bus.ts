@@ -40,7 +40,7 @@ export interface SubscribeOptions {
   concurrency?: number;
   /** How often an event is tried before it goes to the dead letters. Default 5. */
   maxAttempts?: number;
-  /** What one attempt may take, in ms. Default 5,000. All attempts at one event together have 30 s. */
+  /** Maximum time of one attempt in ms. Default 5,000. All attempts at one event together have 30 s. */
   handlerTimeoutMs?: number;
   /**
    * Whether a dependency of all handlers of the group, e.g. their database, has an outage; asked after a failure. While
@@ -57,11 +57,11 @@ export interface Subscription {
    * delivered to other members of the group, or to later ones.
    */
   stop(): Promise<void>;
-  /** How many stored events the member has yet to handle, as far as it knows. Undefined where no broker stores events. */
+  /** Number of stored events that the member still has to handle, as far as it knows. Undefined without a broker. */
   lag?(): number;
   /**
-   * How many partitions of each topic the member holds: none during a rebalance, and where its group has more members than there are
-   * partitions. Undefined where no broker stores events.
+   * Number of partitions of each topic that the member holds; 0 during a rebalance, or if its group has more members than
+   * partitions. Undefined without a broker.
    */
   partitions?(): ReadonlyMap<string, number>;
 }

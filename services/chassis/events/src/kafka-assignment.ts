@@ -19,7 +19,7 @@ export type Assignment = ReturnType<typeof createAssignment>;
 
 type Delivery = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>;
 
-/** What is held between two rebalances. */
+/** The state between two rebalances. */
 interface Generation {
   revoked: AbortController;
   revokedAt?: number;
@@ -92,7 +92,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     };
     const handled = queue
       .run(key, work, { partition: String(partition), batch: generation })
-      // What a generation leaves unfinished is delivered again to whoever holds the partition then.
+      // Unfinished events of a generation are delivered again to the next holder of the partition.
       .catch(() => undefined)
       .finally(() => inProgress.delete(handled));
     inProgress.add(handled);
@@ -117,7 +117,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     held.resume = undefined;
   }
 
-  /** Commits what is due until nothing is. One request at a time; what finishes meanwhile goes with the next. */
+  /** Commits until nothing is due. One request runs at a time; events that finish during it are part of the next. */
   function commit(generation: Generation): Promise<void> {
     generation.committing ??= commitDue(generation);
     return generation.committing;

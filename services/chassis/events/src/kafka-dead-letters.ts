@@ -17,9 +17,9 @@ import { kafkaProducer } from './kafka-producer.ts';
 export interface StoredDeadLetter {
   /** Its position in the dead-letter topic: `<partition>:<offset>`. */
   position: string;
-  /** Which group failed, after how many attempts, why and when; and the event's position in its own topic. */
+  /** The failed group, the number of attempts, the reason and time, and the event's position in its topic. */
   facts: DeadLetterFacts;
-  /** Undefined where the message was not an event, or its value was too large to be stored: the reason says which. */
+  /** Undefined if the message was not an event, or its value was too large to store; the reason says which. */
   event: Envelope | undefined;
   wasReplayed: boolean;
   message: KafkaMessage;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What the patch uses of kafkajs' request queue, one per connection. */
+/** The parts of kafkajs' request queue that the patch uses; each connection has one. */
 interface RequestQueue {
   pending: unknown[];
   /** When the broker's throttling ends, in ms since the epoch; in the past when it does not throttle. */

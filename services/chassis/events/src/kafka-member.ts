@@ -33,7 +33,7 @@ export type Member = ReturnType<typeof joinGroup>;
 
 const retries = 40;
 const pauseAfter = backoff({ firstMs: 250, maxMs: 5_000 });
-/** What `stop` may take beyond running handlers when the broker does not answer. */
+/** Maximum time that `stop` waits, beyond running handlers, for an unresponsive broker. */
 const commitMs = 2_000;
 const leaveMs = 3_000;
 

@@ -54,7 +54,7 @@ export function toMessage(event: Envelope): Message {
   };
 }
 
-/** The event of a message; a TypeError that names the missing or malformed header where it is not one. */
+/** Reads the event of a message. Returns a TypeError that names the missing or malformed header if it is not an event. */
 export function readEnvelope(topic: string, message: KafkaMessage): Envelope | TypeError {
   try {
     return toEnvelope(topic, message);

@@ -136,7 +136,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
   };
 }
 
-/** As many calls as fit into one request, at least one. */
+/** Takes as many calls as fit into one request, but at least one. */
 function takeBatch(waiting: Call[]): Call[] {
   return waiting.splice(
     0,

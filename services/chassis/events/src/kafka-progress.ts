@@ -20,7 +20,7 @@ export function partitionProgress() {
     get unfinished() {
       return begun.size;
     },
-    /** The offset to commit: everything before it is finished. Undefined where that has been committed already. */
+    /** The offset to commit: everything before it is finished. Undefined if it has already been committed. */
     due(): string | undefined {
       const upTo = finishedUpTo();
       return upTo === undefined || upTo === committed ? undefined : String(upTo);

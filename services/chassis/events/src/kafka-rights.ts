@@ -8,7 +8,7 @@ const operations = { Read: 3, Write: 4, Describe: 8, DescribeConfigs: 10 } as co
 
 export type KafkaRight = keyof typeof operations;
 
-/** What a login may do with each topic and group that was asked about. */
+/** The rights of a login on each requested topic and group. */
 export interface KafkaRights {
   topics: Map<string, ReadonlySet<KafkaRight>>;
   groups: Map<string, ReadonlySet<KafkaRight>>;
@@ -134,7 +134,7 @@ function skipMember(decoder: Decoder): void {
   decoder.readBytes(); // partitions
 }
 
-/** The lowest integer stands for an answer without rights. */
+/** The lowest integer means a response without rights. */
 function rightsIn(bits: number): ReadonlySet<KafkaRight> {
   const told = bits === -(2 ** 31) ? 0 : bits;
   return new Set(

@@ -43,7 +43,7 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
     ]);
     const existing = new Set(await admin.listTopics());
     const missing = wanted.filter(({ name }) => !existing.has(name));
-    // Resolves with false where another process creates them at the same time, which is as good.
+    // Resolves to false if another process creates the topics at the same time, which has the same effect.
     if (missing.length > 0) {
       await admin.createTopics({ topics: missing.map(creation), waitForLeaders: false }).catch((error: unknown) => {
         throw withReasons(error);
@@ -111,7 +111,7 @@ const namesOf = (topics: readonly Named[]) => topics.map(({ name }) => name);
 /** The state of a topic on the brokers. */
 export interface TopicState {
   partitions: number;
-  /** Undefined where the settings of the topic were not asked for. */
+  /** Undefined if the topic's settings were not requested. */
   retentionMs: number | undefined;
   /** The minimum over all partitions of the number of replicas, and of in-sync replicas. */
   replicas: number;
@@ -120,16 +120,13 @@ export interface TopicState {
   minInSync: number | undefined;
   /** E.g. `delete`. Undefined as `retentionMs`. */
   cleanupPolicy: string | undefined;
-  /** How much is kept of each partition at most; negative where that is not limited. Undefined as `retentionMs`. */
+  /** Maximum size of each partition; negative if unlimited. Undefined in the same case as `retentionMs`. */
   retentionBytes: number | undefined;
   /** How large a request's events of one partition may be. Undefined as `retentionMs`. */
   maxMessageBytes: number | undefined;
 }
 
-/**
- * The state of those of the topics that are there.
- * @param readable those of which to read the settings, which is a right of its own.
- */
+/** Describes those of the topics that exist. @param readable topics whose settings are read, which requires a separate right */
 export async function describeTopics(
   admin: Admin,
   topics: readonly Named[],

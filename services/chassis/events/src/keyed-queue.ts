@@ -1,6 +1,6 @@
 /**
- * Frees the task's slot until `until` settles and a slot is free again; without waiting for a slot when `stopSignal` aborts.
- * Nothing of the task may run meanwhile.
+ * Releases the task's slot until `until` settles and a slot is free again; without waiting for a slot if `stopSignal` aborts. No
+ * code of the task may run during the pause.
  */
 export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promise<void>;
 
@@ -38,7 +38,7 @@ interface Partition {
   isReserved: boolean;
 }
 
-/** Runs tasks: those of one key in order, one at a time; those of different keys concurrently, up to a limit. 0 runs none. */
+/** Runs tasks: tasks of one key in order, one at a time; tasks of different keys concurrently, up to a limit. 0 runs none. */
 export function keyedQueue(limit: number) {
   /** A key is here from its first task to the end of its last. */
   const keyQueues = new Map<string, KeyQueue>();
@@ -109,7 +109,7 @@ export function keyedQueue(limit: number) {
       if (hasWork && (chosen === undefined || ofPartition < chosen[1].running)) chosen = entry;
       if (!hasWork && isReserved && ofPartition === 0) reservedSlots++;
     }
-    // A first task takes the slot reserved for its partition; further ones leave those of the others free.
+    // A partition's first task takes the slot reserved for it; further tasks leave the reserved slots of other partitions free.
     if (chosen && chosen[1].running > 0 && limit - running <= reservedSlots) return undefined;
     return chosen;
   }

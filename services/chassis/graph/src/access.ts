@@ -13,7 +13,7 @@ const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
 
 /**
  * Checks a caller against the `@access` of a root field.
- * @throws DomainError `unauthenticated` where it does not accept the caller's credential.
+ * @throws DomainError `unauthenticated` if the field does not accept the caller's credential
  */
 export type AccessCheck = (caller: Caller) => void;
 

@@ -31,7 +31,7 @@ interface AnswerWriter {
   (answer: object, texts: readonly JsonText[]): string | Buffer;
 }
 
-/** Serializes answers, and replaces one that is too large by an error. This also catches values that no budget was charged for. */
+/** Serializes responses, and replaces one that is too large by an error. This includes values that were not charged to a budget. */
 export function answerWriter(maxBytes: number): AnswerWriter {
   const refusal = `${JSON.stringify({ errors: [graphError(answerTooLarge())] })}\n`;
   const write = (answer: object, texts: readonly JsonText[] = []) => {

@@ -5,7 +5,9 @@ import { isAbortError } from '@parley/kernel/timing/abort';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 
-/** An error in the contract's shape: `message` and `extensions` of code, statusCode, and where known reason, fields and details. */
+/**
+ * An error in the contract's format: `message`, and `extensions` with code, statusCode, and if known reason, fields and details.
+ */
 export function graphError({ kind, message, reason, fields, details }: DomainError): GraphQLError {
   const { code, http } = errorTable[kind];
   return new GraphQLError(kind === 'internal' ? internalMessage : message, {

@@ -8,7 +8,7 @@ export function refusedValue({ nodes: [node] = [], message }: GraphQLError): str
   if (node?.kind === Kind.VARIABLE_DEFINITION) {
     return `Variable "$${node.variable.name.value}" must be of type "${print(node.type)}"`;
   }
-  // A literal that contains a variable passes validation, and is wrong at run time where the variable is null despite its default.
+  // A literal with a variable passes validation, but is invalid at run time if the variable is null despite its default.
   return /^Argument "\w+" (?=has invalid value|of (?:required|non-null) type)/
     .exec(message)?.[0]
     .concat('must be of its type');

@@ -22,7 +22,7 @@ export interface Caller {
   sessionId?: number;
   /** kind `service` only: the unit's name. */
   service?: string;
-  /** The client's address, where a client is behind the call. */
+  /** The client's address, if a client caused the call. */
   ip?: string;
   /**
    * Derived from the `Idempotency-Key` of the request: the same in all its retries, different for any other request. Each

@@ -87,7 +87,7 @@ export function isRolledBack(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === '40001' || error.code === '40P01');
 }
 
-/** Whether an open connection was lost; false where none could be opened. */
+/** Whether an open connection was lost; false if none could be opened. */
 export function isLostConnection(error: unknown): boolean {
   if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
   return (
@@ -97,7 +97,9 @@ export function isLostConnection(error: unknown): boolean {
   );
 }
 
-/** What a transaction rejects with: `unavailable` where it may succeed later, deadlocks and serialization failures included. */
+/**
+ * Converts the error of a transaction: `unavailable` if a retry may succeed, which includes deadlocks and serialization failures.
+ */
 export function transactionError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
   if (isTransient(error)) return unavailable('The database is not available', error);

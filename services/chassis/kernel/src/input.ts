@@ -26,7 +26,10 @@ export function parseInput<Schema extends z.ZodType, Input extends z.input<Schem
   return given as Given<z.output<Schema>>;
 }
 
-/** `unknown` where both have the same fields; otherwise a property that no schema has, so that the compiler's error lists the fields. */
+/**
+ * `unknown` if schema and input have the same fields. Otherwise a type that no schema satisfies, so that the compiler's error lists
+ * the differing fields.
+ */
 type SameFields<Schema, Input> = [Differing<Schema, Input>] extends [never]
   ? unknown
   : { fieldsThatDiffer: Differing<Schema, Input> };

@@ -2,7 +2,7 @@ import { invalid } from '@parley/kernel/errors';
 import { headerProblem } from './header-problem.ts';
 import { refusedRedirect } from './outbound-errors.ts';
 
-/** What is sent to the URL that a call begins with. */
+/** The request to the first URL of a call. */
 export interface FirstRequest {
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Readonly<Record<string, string>>;

@@ -31,7 +31,7 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
   return {
     mayCall,
     isAllowedHost: (host: string): boolean => hosts.has(host),
-    /** Why a URL is refused before its name is resolved; undefined where it is not. Completes "<path> …". */
+    /** Why a URL is refused before its name is resolved; undefined if it is allowed. Completes "<path> …". */
     problemOf(text: string): string | undefined {
       const url = URL.parse(text);
       if (!url) return 'must be a URL';

@@ -34,11 +34,14 @@ export interface OutboundStream extends AnswerHead {
 }
 
 export interface Outbound {
-  /** Why a URL is refused on save; undefined where it is not. Names are resolved and checked only at the call. Completes "<path> …". */
+  /**
+   * Why a URL is refused on save; undefined if it is allowed. Names are resolved and checked only at the call. Completes "<path>
+   * …".
+   */
   urlProblem(url: string): string | undefined;
   /** Any status is an answer. @throws DomainError with an `OutboundReason`: `invalid`: refused, too large; `unavailable`: otherwise. */
   fetch(url: string, request: OutboundRequest): Promise<OutboundAnswer>;
-  /** Resolves with the head of the answer; limits and errors are those of `fetch`, and hold for the body, too. */
+  /** Resolves with the head of the response. Limits and errors are those of `fetch`, and also apply to the body. */
   stream(url: string, request: OutboundRequest): Promise<OutboundStream>;
 }
 

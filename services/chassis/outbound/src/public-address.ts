@@ -1,7 +1,9 @@
 import { isIPv6 } from 'node:net';
 import { type Address, isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/http/client-network';
 
-/** IANA's special-purpose registry, multicast, and the one public address that answers a cloud's metadata (Azure). */
+/**
+ * Networks that may not be called: IANA's special-purpose registry, multicast, and Azure's public address of its metadata service.
+ */
 const refusedIpv4 = networks(
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -37,7 +39,7 @@ export function isPublicAddress(text: string): boolean {
   return address !== undefined && isPublic(address);
 }
 
-/** ipaddr.js reads `::8.8.8.8` like `::ffff:8.8.8.8`. No address where it has a zone. */
+/** Normalizes an IPv6 address, because ipaddr.js reads `::8.8.8.8` like `::ffff:8.8.8.8`. Returns no address if it has a zone. */
 function withoutDots(ipv6: string): string {
   return URL.parse(`http://[${ipv6}]`)?.hostname.slice(1, -1) ?? '';
 }

@@ -1,7 +1,10 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { hasCode } from '@parley/kernel/errors';
 
-/** All addresses of a name, in the order in which to try them; none where it has none. @throws where DNS does not answer */
+/**
+ * Resolves a name to all its addresses, in the order in which to try them; empty if it has none.
+ * @throws if DNS does not respond
+ */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
 
 const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];

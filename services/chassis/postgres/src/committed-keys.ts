@@ -53,7 +53,7 @@ export async function committedUnder(
 export function committedKeys({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
-    /** The result of the effect that was committed under a key; undefined where there is none. */
+    /** Returns the result that was committed under a key; undefined if there is none. */
     async find(key: string): Promise<string | undefined> {
       const [found] = await rows<{ result: string }>(
         `SELECT result FROM ${committedKeysTable} WHERE tenant_id = :tenantId AND key = :key`,

@@ -3,7 +3,7 @@ import type { Database } from '../src/database/types.ts';
 import { countJobs } from '../src/jobs/count-jobs.ts';
 import { effectsSchema } from './support/queue.ts';
 
-/** Appends so many jobs of tenants of their own. */
+/** Appends `count` jobs, each with its own tenant. */
 async function append(database: Database, kind: string, count: number, { running = false, dueInS = 0 } = {}) {
   await database.transactShared(({ knex }) =>
     knex.raw(

@@ -6,8 +6,8 @@ import knexFactory, { type Knex } from 'knex';
 import { openDatabase } from '../src/database/open.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
-  /*
-   * What services rely on in any PostgreSQL. Runs against the embedded database, or against the server that
+  /**
+   * The features of PostgreSQL that services rely on. Runs against the embedded database, or against the server that
    * TEST_DATABASE_URL names.
    */
 

@@ -478,7 +478,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
 
     t.is(await pool.transaction((transaction) => tenant(transaction, 'a value'), opening), '7');
     t.is(answers.count, 2); // with COMMIT
-    // Without values a text may be several statements, and has a round trip of its own.
+    // Without values, a text may contain several statements, so it has a separate round trip.
     t.is(await pool.transaction((transaction) => tenant(transaction), opening), '7');
     t.is(answers.count, 5);
     await pool.transaction(async () => undefined, opening);
@@ -573,7 +573,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       await immediate();
       throw new Error('no');
     };
-    // Without parameters the first statement has a message of its own.
+    // Without parameters, the first statement has a separate message.
     for (const values of [[], ['stray']]) {
       const sql = `INSERT INTO ${table} (tenant_id, text) VALUES (1, ${values.length ? '?' : `'stray'`})`;
       for (const reject of [refuse, async () => Promise.reject(new Error('no'))]) {

@@ -9,10 +9,10 @@ import { jobSearchStore } from '../src/jobs/job-search-store.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import { effectsSchema, kind, queueing, type Run, startRunner, withClaimer } from './support/queue.ts';
 
-/** Beyond those of the tenants that have only blocked jobs. */
+/** An id above those of the tenants that have only blocked jobs. */
 const stranger = 1_000_000;
 
-/** Each of so many tenants gets one running job of each of its keys, held by nobody here, and so many queued behind it. */
+/** Gives each tenant one running job for each of its keys, held by another process, with jobs queued behind it. */
 async function blockedTenants(
   database: Database,
   tenants: number,
@@ -62,7 +62,7 @@ async function delayedKeys(database: Database, name: string, count: number): Pro
   );
 }
 
-/** Keys of seven tenants, each with a job that is due: the last for longest, and those of a later call for less long. */
+/** Appends due jobs for keys of seven tenants. The last key is due for longest, and keys of a later call for less long. */
 async function dueKeys(database: Database, name: string, count: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(
@@ -88,7 +88,7 @@ async function lateJobs(database: Database, tenantId: number): Promise<void> {
   );
 }
 
-/** Queues jobs of keys of their own, which nobody claims as they are appended. */
+/** Queues jobs with different keys that are not claimed when appended. */
 function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
   return database.transact(tenantId, async (db) => {
     for (let n = 1; n <= count; n++)

@@ -194,7 +194,7 @@ onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.regex(plan, /Index Cond: .*written_at < parley_now\(\)/);
   });
 
-  /** A login without any power, gone after the test; the URL is that of the test's database under its name. */
+  /** Creates a login without rights, dropped after the test. Returns the URL of the test's database with that login. */
   async function testLogin(t: ExecutionContext, powers = ''): Promise<string> {
     const login = `test_login_${randomBytes(6).toString('hex')}`;
     await asOwner('public', `CREATE ROLE ${login} LOGIN PASSWORD 'pass' NOSUPERUSER ${powers}`);

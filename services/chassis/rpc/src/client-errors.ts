@@ -59,7 +59,7 @@ function unavailableError(service: string, cause: ClientError, reason?: string):
   return new DomainError('unavailable', `${service} is not available`, { cause, reason });
 }
 
-/** What `serverErrors` added to the status; nothing where the error is not from a handler of ours. */
+/** The details that `serverErrors` added to the status; empty if the error is not from one of our handlers. */
 function detailsOf({ extra: details }: RichClientError): DomainErrorDetails & { kind?: ErrorKind | undefined } {
   const info = details.find((detail): detail is ErrorInfo => detail.$type === ErrorInfo.$type);
   if (info?.domain !== errorDomain) return {};

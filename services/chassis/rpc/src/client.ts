@@ -16,7 +16,7 @@ import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
 export interface MeshCallOptions extends ExpectedErrors {
-  /** Who calls. Required: a call without it throws. */
+  /** The caller. Required: a call without it throws. */
   caller: Caller;
   /** After how many ms the call fails as `unavailable`, retry included; Infinity: never. Default 5,000; streams: never. */
   timeoutMs?: number;
@@ -46,7 +46,7 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    * keeps a process alive, also after `stop`. Default 5,000.
    */
   connectTimeoutMs?: number;
-  /** Whether its streams are read as fast as somebody else reads: then little of each is kept in memory. Default false. */
+  /** Whether its streams are read by slow clients; then little of each is buffered. Default false. */
   slowReaders?: boolean;
 }
 

@@ -81,13 +81,13 @@ async function drain(responses: AsyncIterator<unknown>, cancel: AbortController)
 const resumesHeader = 'parley-resumes';
 
 export interface FollowPromise {
-  /** Whether another replica goes on after the last event of a stream that was lost, though the field takes `after` too. */
+  /** Whether another replica can resume a lost stream after its last event, although the field takes `after` too. */
   resumes?: boolean;
 }
 
 export type FollowHeader = Pick<Metadata, 'get'>;
 
-/** What the server of a stream has promised with its header. */
+/** The promises in a stream's response header. */
 export function promiseOf(header: FollowHeader): Required<FollowPromise> {
   return { resumes: header.get(resumesHeader) === '1' };
 }

@@ -7,7 +7,10 @@ import {
 } from '@grpc/grpc-js';
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 
-/** What a client proves who it is with, and accepts of a server: a certificate of the mesh's authorities, for the name that is called. */
+/**
+ * Credentials of a client: its own certificate, and the requirement that a server's certificate is from the mesh's authorities and
+ * has the called name.
+ */
 export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials {
   if (!tls) return channel.createInsecure();
   const provider = providerOf(tls);
@@ -55,7 +58,7 @@ function listening<Update>(tls: MeshTls, updateOf: (of: MeshTls['current']) => U
         listener,
         tls.onChange((changed) => listener(updateOf(changed))),
       );
-      // As gRPC demands: not before it has added the listener.
+      // Deferred, because gRPC requires that its listener is added first.
       process.nextTick(() => {
         if (ends.has(listener)) listener(updateOf(tls.current));
       });

@@ -19,7 +19,7 @@ export function refreshed(target: string, intervalMs: number): { target: string;
     options: {
       [intervalOption]: intervalMs,
       'grpc.dns_min_time_between_resolutions_ms': intervalMs / 2,
-      // Otherwise each look-up also asks for a TXT record, which could change how calls are made.
+      // Otherwise each look-up also requests a TXT record, which could change how calls are made.
       'grpc.service_config_disable_resolution': 1,
     },
   };

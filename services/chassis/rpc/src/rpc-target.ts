@@ -19,7 +19,7 @@ export function rpcTarget(address: string): string {
   return `ipv${version}:${list.join(',')}`;
 }
 
-/** The host of `host:port`; empty where it is none. */
+/** The host of `host:port`; empty if it is invalid. */
 function hostOf(address: string): string {
   const [, version6, host = version6 ?? '', port] =
     /^(?:\[([\da-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/iu.exec(address) ?? [];

@@ -5,7 +5,7 @@ import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { ServerError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichServerError } from 'nice-grpc-error-details';
 
-/** The `domain` of our ErrorInfo details; clients ignore those of others. */
+/** The `domain` of our ErrorInfo details; clients ignore other domains. */
 export const errorDomain = 'parley';
 
 /**

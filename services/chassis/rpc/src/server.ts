@@ -18,7 +18,7 @@ export interface Reflection {
 }
 
 export interface MeshContext {
-  /** Who calls, verified. */
+  /** The verified caller. */
   caller: Caller;
   /** Aborted when the server begins to stop; endless streams have to end then. */
   drainSignal: AbortSignal;
@@ -29,7 +29,7 @@ export type MeshCall = CallContext & MeshContext;
 export type AddedTo = Pick<ServerAddBuilder<MeshContext>, 'add'>;
 
 export interface RpcServerOptions extends MeshServerOptions {
-  /** `signedBy` adds services for callers that another key signs than those of the mesh. */
+  /** Adds the services. `signedBy` adds services whose callers are signed by another key than the mesh's. */
   services: (server: AddedTo, signedBy: (callers: Callers) => AddedTo) => void;
   /** Left out in production. */
   reflection?: Reflection | undefined;

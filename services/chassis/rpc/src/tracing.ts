@@ -4,7 +4,7 @@ import { Metadata } from 'nice-grpc-common';
 
 const tracer = trace.getTracer('parley.rpc');
 
-/** Runs the call in a span of its own and sends the trace context (W3C) in its metadata. */
+/** Runs the call in its own span and sends the trace context (W3C) in its metadata. */
 export async function* clientTracing<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,

@@ -44,7 +44,7 @@ const followField = (subscriptions: Subscriptions, field: string, signal: AbortS
     signal,
   );
 
-/** Reads to the end; answers how many responses there were. */
+/** Reads to the end. @returns the number of responses */
 async function count(responses: AsyncIterable<unknown>, onResponse?: () => void): Promise<number> {
   let received = 0;
   for await (const _ of responses) {

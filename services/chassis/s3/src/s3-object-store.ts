@@ -20,7 +20,7 @@ export interface S3Options {
   /** The URL of the server for clients, with which signed URLs begin. Default: `endpoint`. */
   publicEndpoint?: string | undefined;
   region: string;
-  /** Must exist already. */
+  /** Name of an existing bucket. */
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;

@@ -8,7 +8,7 @@ import { connectUnit } from '@parley/unit/connect-unit';
 import { serviceDatabase } from './service-database.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
-/** Options of a service beside those of every unit. */
+/** Additional options of a service. */
 export interface ServiceNeeds {
   /** The name of its database schema. */
   schema?: string | undefined;

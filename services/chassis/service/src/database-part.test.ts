@@ -6,7 +6,7 @@ import { databasePart } from './database-part.ts';
 
 const schema: SchemaDeclaration = { name: 'unit', tables: {}, migrations: [] };
 
-/** A database that answers its first pings with these errors. */
+/** A database whose first pings fail with these errors. */
 function databaseThatSays(errors: Error[]) {
   let pings = 0;
   const database = openDatabase({ url: 'postgres://127.0.0.1:1/none', schema, poolSize: 1 });

@@ -7,7 +7,10 @@ import type { ServiceDependencies } from './service-dependencies.ts';
 const startTimeoutMs = 30_000;
 const retryIntervalMs = 250;
 
-/** The database as a part: its start migrates the schema where `migrateOnStart`, else waits up to 30 s until the database answers. */
+/**
+ * The database as a part. Its start migrates the schema if `migrateOnStart` is set, otherwise waits up to 30 s until the database
+ * responds.
+ */
 export function databasePart(
   database: Database,
   { migrateOnStart }: Pick<ServiceDependencies, 'migrateOnStart'>,

@@ -20,11 +20,11 @@ export interface PublishedTopic extends TopicDeclaration {
  */
 export interface ServiceDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig>
   extends UnitDeclaration<Name, Config> {
-  /** Its tables and migrations; left out where it has no database. */
+  /** Its tables and migrations; omitted if it has no database. */
   schema?: SchemaDeclaration;
   /** Its events. Appending an event of another topic or type to the outbox throws. */
   publishes?: readonly PublishedTopic[];
-  /** The types of events of other services that it consumes; `tenant.deleted.v1` where it ends tenants. */
+  /** Event types of other services that it consumes, including `tenant.deleted.v1` if it ends tenants. */
   consumes?: readonly string[];
   /** Whether it keeps files, so that its process needs an object store. */
   keepsFiles?: boolean;
@@ -39,7 +39,7 @@ export type DeclaredUnit<Name extends string = string, Config extends UnitConfig
 > &
   Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'hasSubscriptions'>;
 
-/** Checks a declaration and adds its defaults. @throws Error where it contradicts itself. */
+/** Checks a declaration and adds its defaults. @throws Error if it contradicts itself */
 export function declareService<const Given extends WithoutDefaults<ServiceDeclaration>>(
   given: Given & OnlyKeysOf<ServiceDeclaration, Given>,
 ): Declared<Given> {

@@ -2,7 +2,7 @@ import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Database } from '@parley/postgres/database/types';
 import { countJobs } from '@parley/postgres/jobs/count-jobs';
 
-/** Declares the metrics of a service's pool of connections, and of its jobs where it has any. */
+/** Declares the metrics of a service's connection pool, and of its jobs if it has any. */
 export function observeDatabase(database: Database, jobKinds: string[], metrics: Metrics): void {
   metrics.gauge(
     'parley_database_connections_used',

@@ -4,17 +4,14 @@ import { readDatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** A database that is used where the settings name none. */
+/** A database that is used if the settings name none. */
 export interface Fallback {
   url: string;
   /** Shared by the services that use it. */
   sharedQueue: ConnectionQueue;
 }
 
-/**
- * The database of one service: at the URL of its settings, else the fallback.
- * @throws SettingsError where there is neither.
- */
+/** The database of one service: at the URL of its settings, else the fallback. @throws SettingsError if there is neither */
 export function serviceDatabase(
   env: Environment,
   schema: SchemaDeclaration,

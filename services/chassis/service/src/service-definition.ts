@@ -55,7 +55,7 @@ export interface ServiceCode<
   Deps,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > {
-  /** Makes the dependencies of its use cases; left out where they have none. Opens nothing. */
+  /** Makes the dependencies of its use cases; omitted if they have none. Opens nothing. */
   dependencies?(provided: ServiceProvided<Declaration>): Deps;
   /** Its own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
   parts?(deps: Deps, provided: ServiceProvided<Declaration>): UnitPart[];

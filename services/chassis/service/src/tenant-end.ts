@@ -50,7 +50,7 @@ export function tenantEndJob<Deps, Config>(
   });
 }
 
-/** Marks the tenant as deleted, runs `close`, and appends the job where it is needed, all in one transaction. */
+/** Marks the tenant as deleted, runs `close`, and appends the job if there is one, all in one transaction. */
 export function tenantEndReaction(
   service: string,
   end: Pick<TenantEnd<unknown, unknown> | TenantClosing, 'close'>,

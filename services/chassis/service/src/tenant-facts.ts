@@ -25,7 +25,7 @@ export interface TenantFactOptions<Fact> {
   /** Picks the part of the tenant to cache. Errors are not cached. */
   read(tenant: GetTenantResponse): Fact;
   keepMs: number;
-  /** Timeout in ms. Default: that of gRPC calls. */
+  /** Timeout in ms. Default: the timeout of gRPC calls. */
   timeoutMs?: number | undefined;
   /** A fallback when identity cannot be reached, cached equally long. Default: the call rejects, and the next one retries. */
   fallBack?(error: unknown, tenantId: number, lastKnown: Fact | undefined): Fact;

@@ -57,8 +57,8 @@ export function settingsOfProcess(
 }
 
 /**
- * Reads all settings as the unit does when it starts in a process of its own, and starts nothing.
- * @throws SettingsError naming every setting that is missing or wrong.
+ * Reads all settings like the unit does when it starts in its own process, but starts nothing.
+ * @throws SettingsError with the name of every missing or invalid setting
  */
 export function checkSettingsOfProcess(unit: DeclaredUnit, env: Environment, used: readonly UsedEndpoint[] = []): void {
   const { own, shared } = declaredFor(unit, used);

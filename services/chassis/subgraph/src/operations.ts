@@ -22,7 +22,7 @@ export interface GraphRequest {
 export interface GraphResult {
   data?: Record<string, unknown> | null;
   errors?: GraphQLFormattedError[];
-  /** The root fields of the operation; none where it could not be read. */
+  /** The root fields of the operation; empty if it is invalid. */
   fields: string[];
 }
 

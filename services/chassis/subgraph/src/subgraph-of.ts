@@ -20,7 +20,7 @@ type WithoutContext<Ports> = Omit<SubgraphDefinition<Ports, PortsContext<Ports>>
 
 interface Subgraph<Deps> {
   subscriptions?(deps: Deps): Record<string, SubscriptionField>;
-  /** @throws Error where the schema has other subscriptions than the code. */
+  /** Makes the server. @throws Error if the schema's subscriptions differ from the code's */
   server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part;
 }
 

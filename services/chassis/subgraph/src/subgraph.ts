@@ -70,7 +70,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const scheduler = requestScheduler();
   let draining: HttpDrain | undefined;
 
-  /** Answers a request in its own span. */
+  /** Serves a request in its own span. */
   async function serve(run: ReturnType<typeof operations>, request: IncomingMessage, response: ServerResponse) {
     const caller = await callers.verify(request.headers[callerHeader]?.toString(), unit).catch((error: unknown) => {
       throw isDomainError(error) ? new RequestRefused(401, error.message) : error;

@@ -4,7 +4,7 @@ import { requestOf } from './request-of.ts';
 
 type UseCase = (dependencies: never, ...given: never[]) => unknown;
 
-/** Use cases without their first argument, and with a caller alone where they take a request. */
+/** Use cases without their first argument; those that take a request take only its caller. */
 export type Bound<UseCases extends Record<string, UseCase>> = {
   [Name in keyof UseCases]: UseCases[Name] extends (dependencies: never, ...given: infer Given) => infer Answer
     ? (...given: WithCaller<Given>) => Answer

@@ -13,15 +13,15 @@ export interface DnsQuestion {
 export interface DnsAnswer {
   /** Addresses of any family, so that a test can return wrong ones. */
   addresses?: string[];
-  /** Aliases (CNAME) between the queried name and that of the addresses. */
+  /** Aliases (CNAME) between the queried name and the name that has the addresses. */
   aliases?: string[];
   /** The response code: 2 is SERVFAIL, 3 NXDOMAIN. Default 0. */
   code?: number;
-  /** Sets the truncation flag, so that the client retries over TCP, where nothing listens. */
+  /** Sets the truncation flag, so that the client retries over TCP, on which there is no server. */
   truncated?: boolean;
 }
 
-/** A DNS server over UDP with scripted answers; for `undefined` it never answers. */
+/** A DNS server over UDP with scripted responses; `undefined` means no response. */
 export async function startDnsServer(answer: (question: DnsQuestion) => DnsAnswer | undefined) {
   const counts = new Map<string, number>();
   const socket = createSocket('udp4');

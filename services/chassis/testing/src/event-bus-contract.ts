@@ -10,7 +10,7 @@ import { createGate } from './gate.ts';
 export interface EventBusHarness {
   /** A connection, as another process would open it; an in-process bus has only one. */
   connect(): Promise<EventBus>;
-  /** Makes a topic, with its dead-letter topic, where the engine needs that beforehand. */
+  /** Creates a topic and its dead-letter topic, if the engine requires that. */
   createTopic(topic: string): Promise<void>;
   /** The dead letters of a topic so far. */
   deadLetters(topic: string): Promise<DeadLetter[]>;
@@ -95,7 +95,7 @@ export function eventBusContract(
       },
     });
     const sent = Array.from({ length: 400 }, (_, n) => event(`key ${n % 20}`));
-    // Four relays at once, each with keys of its own and several events of each in one batch.
+    // Four concurrent relays, each with its own keys and several events of each key in one batch.
     await Promise.all(
       [0, 1, 2, 3].map((relay) =>
         publish(

@@ -4,7 +4,7 @@ import { type Entry, type EventLog, SlowReader } from '@parley/live/event-log/ev
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** One log, empty or shared, because each test uses a stream of its own. */
+/** A log, empty or shared, because each test uses its own stream. */
 export interface EventLogHarness {
   /** A connection, as another replica would open it. */
   connect(): Promise<EventLog>;

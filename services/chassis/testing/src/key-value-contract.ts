@@ -3,7 +3,7 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** One store, empty or shared, because each test uses keys of its own. */
+/** A store, empty or shared, because each test uses its own keys. */
 export interface KeyValueHarness {
   /** A connection, as another replica would open it. */
   connect(): Promise<KeyValue>;

@@ -57,7 +57,7 @@ export interface ModelAnswer {
   packetsSent?: readonly (string | Uint8Array)[];
   /** A parameter of requests that is refused with a 400, as old servers do. */
   refuses?: string;
-  /** Whether the answer is compressed, although no client asks for that. */
+  /** Whether the response is compressed, although no client requests that. */
   gzip?: boolean;
   /** A status other than 200 is sent with `body`, by default an error in the request's format. */
   status?: number;
@@ -65,7 +65,7 @@ export interface ModelAnswer {
   headers?: Record<string, string>;
   /** Sent instead of everything above. */
   body?: string;
-  /** The figures sent with the answer, those left out as counted words; null: none, or zeros where the format always has some. */
+  /** The usage sent with the response; omitted figures are counted words. Null: none, or zeros if the format requires some. */
   usage?: Partial<ModelUsage> | null;
 }
 

@@ -73,7 +73,7 @@ export function callsOf({ toolCalls = [], argumentDeltas = 'whole' }: ModelAnswe
   });
 }
 
-/** The billed usage: the script's figures, or the number of words where it has none. */
+/** The billed usage: the scripted figures, otherwise the number of words. */
 export function usageOf({ messages }: ChatRequestBody, { usage }: ModelAnswer, pieces: string[]): Required<ModelUsage> {
   const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
   const prompt = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));

@@ -24,7 +24,7 @@ import { openaiFormat, wholeAnswer } from './model-formats/openai-format.ts';
 
 const formats: readonly ModelFormat[] = [openaiFormat, anthropicFormat, googleFormat, bedrockFormat];
 
-/** What was billed for finished answers. */
+/** The billed tokens of finished responses. */
 export interface BilledTokens {
   tokensIn: number;
   /** The cached part of `tokensIn`. */
@@ -74,7 +74,7 @@ export interface ModelServer {
   readonly requests: readonly ReceivedRequest[];
   /** The number of chat requests by state. */
   readonly counts: { started: number; finished: number; cancelled: number; running: number };
-  /** The sum of what finished answers were billed at. */
+  /** The sum of billed tokens of all finished responses. */
   readonly billed: BilledTokens;
   /** Sockets accepted so far. */
   readonly connections: number;

@@ -36,12 +36,12 @@ export async function connectS3(): Promise<ConnectedStores> {
   };
 }
 
-/** A file store with its server, in a folder of its own. */
+/** A file store with its server, in its own folder. */
 export interface Storage extends ConnectedStores {
   store: FileObjectStore;
   folder: string;
   signer: UrlSigner;
-  /** Where the server listens. */
+  /** URL of the server. */
   url: string;
 }
 

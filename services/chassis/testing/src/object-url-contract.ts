@@ -97,7 +97,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
   });
 }
 
-/** A request with bytes as its body: a string would get a content type of its own. */
+/** Sends a PUT request. The body is bytes, because a string would get a default content type. */
 function put(url: string, contentType: string | undefined, body: string): Promise<Response> {
   return fetch(url, {
     method: 'PUT',
@@ -119,7 +119,7 @@ function changesOf(url: string, otherKey: string): [string, string][] {
     const without = new URLSearchParams(searchParams);
     without.delete(name);
     changes.push([`no ${name}`, `${origin}${pathname}?${without}`]);
-    // In the middle, because the last character of base64 may have unused bits.
+    // Changes the middle, because the last character of base64 may have unused bits.
     const middle = Math.floor(value.length / 2);
     const changed = new URLSearchParams(searchParams);
     changed.set(name, value.slice(0, middle) + (value[middle] === '1' ? '2' : '1') + value.slice(middle + 1));

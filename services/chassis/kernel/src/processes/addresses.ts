@@ -19,9 +19,9 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
   const announced: Record<string, Partial<Record<Endpoint, string>>> = {};
   return {
     /**
-     * `host:port` for `rpc`, a base URL for the others.
-     * @throws NotListeningYetError where a unit of this process has not started yet, or does not serve the endpoint.
-     * @throws Error naming the setting that is missing.
+     * Returns `host:port` for `rpc`, a base URL for other endpoints.
+     * @throws NotListeningYetError if a unit of this process has not started yet, or does not serve the endpoint
+     * @throws Error with the name of the missing setting
      */
     of(unit: string, endpoint: Endpoint): string {
       const name = addressName(unit, endpoint);

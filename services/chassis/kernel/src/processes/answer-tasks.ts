@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { TaskResult } from './task-thread.ts';
 
-/** For the module of a thread: answers each task that `startTaskThread` sends. */
+/** Called in the module of a thread: performs each task that `startTaskThread` sends. */
 export function answerTasks<Task, Answer>(perform: (task: Task) => Answer): void {
   parentPort?.on('message', (task: Task) => parentPort?.postMessage(resultOf(() => perform(task))));
 }

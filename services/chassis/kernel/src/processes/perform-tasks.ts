@@ -1,4 +1,4 @@
-/** For the module of a task process: answers each task that `startTaskProcess` sends, and ends with the service. */
+/** Called in the module of a task process: performs each task that `startTaskProcess` sends, and ends with the service. */
 export function performTasks<Task, Answer>(perform: (task: Task) => Answer | Promise<Answer>): void {
   // A terminal signals all processes of a command. This one must live until its service closes the channel.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

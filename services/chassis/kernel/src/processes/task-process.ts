@@ -34,7 +34,7 @@ export interface PerformOptions {
 
 const watchIntervalMs = 50;
 
-/** The process ended during a task, by itself or by a signal from elsewhere. */
+/** The process ended during a task, on its own or by an external signal. */
 export class TaskProcessDied extends Error {
   override name = 'TaskProcessDied';
   /** `SIGABRT`, as when its heap was full, or `exit code 1`. */

@@ -47,7 +47,7 @@ export function startTaskThread<Task, Answer>({ module, name, purpose }: TaskThr
     get ended() {
       return ended;
     },
-    /** @throws TaskThreadEnded; Error with the message of what the task threw, or while another task is under way. */
+    /** Performs a task. @throws TaskThreadEnded; Error with the task's error message, or if another task is running */
     run(task: Task): Promise<Answer> {
       if (ended || pending) return Promise.reject(new Error(`The thread ${purpose} takes no task now`));
       worker.postMessage(task);

@@ -4,7 +4,7 @@ export interface PooledWorker {
   end(): Promise<void>;
 }
 
-/** Lends workers, and starts one where none is idle. How many there are is bounded by how many callers use them at once. */
+/** Lends workers, and starts one if none is idle. Their number is bounded by the number of concurrent callers. */
 export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
   const workers = new Set<Worker>();
   let idle: Worker[] = [];

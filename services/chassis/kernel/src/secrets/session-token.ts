@@ -11,10 +11,10 @@ export const sessionTokenPrefix = 'pst1.';
 /** `session`: one embedded session. `voice`: speech for a tenant. */
 export type TokenAudience = 'session' | 'voice';
 
-/** The hosted video avatar that the holder may open: that of the agent. */
+/** The hosted video avatar of the agent, which the holder may open. */
 export type AvatarBinding = z.infer<typeof avatarShape>;
 
-/** What a token of each audience is bound to. */
+/** The binding of a token by its audience. */
 export type TokenSubject =
   | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
   | {
@@ -87,7 +87,7 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
   };
 }
 
-/** One error for all reasons, so that nobody learns which check a forgery passed. */
+/** One error for all reasons, so that it does not reveal which check a forged token passed. */
 function refused(): DomainError {
   return unauthenticated('Invalid or expired avatar token');
 }

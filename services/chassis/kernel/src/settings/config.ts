@@ -14,7 +14,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** Settings that every unit has under its own prefix, read only where they are needed. */
+/** Settings that every unit has under its own prefix, read only when needed. */
 const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
 
 /** Set by X11 desktops; it only looks like a setting of the unit session. */

@@ -5,7 +5,7 @@ export interface SettingOptions<Value> {
   secret?: boolean;
   /** The fallback without a value, in a few words (`PGlite`). Lists show it beside the default. */
   without?: string;
-  /** The default where `NODE_ENV` is `production`. */
+  /** The default if `NODE_ENV` is `production`. */
   productionDefault?: Value;
   /** Required in production, which does not fall back to embedded engines. */
   requiredInProduction?: boolean;
@@ -73,7 +73,7 @@ export interface ListedSetting {
   secret: boolean;
   /** The default as text. Undefined if the setting is required, has none or is a secret. */
   default: string | undefined;
-  /** The default where `NODE_ENV` is `production`, if it differs. */
+  /** The default if `NODE_ENV` is `production`, if it differs. */
   productionDefault: string | undefined;
   /** The fallback without a value, in words. */
   without: string | undefined;

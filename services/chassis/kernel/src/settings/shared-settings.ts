@@ -23,7 +23,7 @@ const brokers = list.refine(
   (each) => each.length > 0 && each.every((one) => /^[^\s/:]+:\d{1,5}$|^\[[\da-f:]+\]:\d{1,5}$/iu.test(one)),
   'is no list of host:port',
 );
-/** `redis://user:password@host:port`, `rediss://` for TLS; a number after a slash is that of a database. */
+/** `redis://user:password@host:port`, or `rediss://` for TLS; a number after a slash selects a database. */
 const redisUrl = loginUrl(/^rediss?$/, 'is not a redis or rediss URL')
   .refine(isDecodable, 'has a % in user or password, which is written %25')
   .refine(

@@ -39,8 +39,8 @@ const { certFile, keyFile, caFile } = meshSettings.tls;
 const names: MeshTlsFiles = { cert: certFile.name, key: keyFile.name, ca: caFile.name };
 
 /**
- * Reads how this process reaches other units. Its part rereads the files, so that a certificate is replaced without a restart.
- * @throws SettingsError also where only some of the files are given, or do not belong together.
+ * Reads the TLS files for calls to other units. The part rereads them, so that a certificate can be replaced without a restart.
+ * @throws SettingsError also if only some of the files are given, or they do not match
  */
 export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>): MeshOptions & Part {
   const { lookupIntervalMs } = readSettings(env, { lookupIntervalMs: meshSettings.lookupIntervalMs });
@@ -73,7 +73,7 @@ export function readMeshTlsFiles(env: Environment): MeshTlsFiles | undefined {
   return files;
 }
 
-/** @throws SettingsError where a file cannot be read, or the key is not that of the certificate */
+/** Reads the certificate and its key. @throws SettingsError if a file cannot be read, or the key does not match the certificate */
 function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
   const problems: string[] = [];
   const attempt = <T>(kind: keyof MeshCertificate, read: (path: string) => T): T | undefined => {

@@ -31,7 +31,7 @@ export interface EventLog {
    */
   tail(stream: string, options: TailOptions, signal: AbortSignal): Promise<Tail>;
 
-  /** Resolves when the engine answers. */
+  /** Resolves when the engine responds. */
   ping(): Promise<void>;
   /** Closes the log and ends its tails. Later calls reject. */
   close(): Promise<void>;

@@ -13,7 +13,7 @@ export function highWaterMark(file: string) {
   const startMs = readMark(file);
   let reservedMs = startMs;
   return {
-    /** Where the ids of this run start, in ms since 1970: earlier runs may have used everything below. */
+    /** Start of this run's ids, in ms since 1970; earlier runs may have used all lower ids. */
     startMs,
     /** Makes later runs start above `ms`. Writes the file rarely, and before an id that it covers is used. */
     reserve(ms: number): void {

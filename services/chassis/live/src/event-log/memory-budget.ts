@@ -1,6 +1,6 @@
 import { dropOldest, type MemoryStream } from './memory-stream.ts';
 
-/** What an entry takes beside its bytes, as measured, including its id and what readers keep of it. */
+/** Measured overhead of an entry in bytes, including its id and the state that readers keep of it. */
 const entryBytes = 800;
 
 /** The fraction to which a full log is reduced, so that it does not drop entries at every append. */

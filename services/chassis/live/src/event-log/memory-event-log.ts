@@ -13,7 +13,7 @@ export interface MemoryEventLogOptions {
   ttlMs?: number;
   /** How many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
   maxEntries?: number;
-  /** What all streams may take together; the oldest entries of all of them are dropped beyond that. Default 256 MB. */
+  /** Maximum bytes of all streams together; beyond it, the oldest entries of all streams are dropped. Default 256 MB. */
   maxBytes?: number;
   /**
    * A file in the data folder with an upper bound of the ids, so that ids of a later run are greater even when the clock

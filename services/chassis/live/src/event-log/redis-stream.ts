@@ -51,8 +51,9 @@ export function appendTo(
 }
 
 /**
- * Tries the commands of `appendTo` where they change nothing. @throws DomainError `unavailable` where the login may not run one: followers
- * would wait in silence for what nobody can append
+ * Tries the commands of `appendTo` without changing anything.
+ * @throws DomainError `unavailable` if the login may not run one of them: otherwise followers would wait for entries that can never
+ * be appended
  */
 export async function checkMayAppend(redis: RedisConnection, stream: string): Promise<void> {
   try {

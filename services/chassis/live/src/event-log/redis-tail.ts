@@ -56,7 +56,7 @@ async function* batches(
   }
 }
 
-/** The length of the next batch; an interruption is a batch of its own. */
+/** The length of the next batch; an interruption forms a separate batch. */
 function batchLength(queue: Reader['queue']): number {
   if (queue[0] === interruption) return 1;
   const next = queue.indexOf(interruption);

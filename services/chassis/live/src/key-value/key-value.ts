@@ -6,7 +6,7 @@
  * throws. Every call rejects with a `DomainError` of kind `unavailable` while the engine cannot be reached.
  */
 export interface KeyValue {
-  /** The value, or undefined where there is none or it has expired. */
+  /** Returns the value; undefined if there is none or it has expired. */
   get(key: string): Promise<string | undefined>;
   /** Stores the value for `ttlMs` milliseconds, and replaces an earlier one and its time to live. */
   set(key: string, value: string, options: { ttlMs: number }): Promise<void>;
@@ -30,7 +30,7 @@ export interface KeyValue {
    * Once resolved, `handler` gets every later message, until the returned function is called. Errors of the handler are logged.
    */
   subscribe(channel: string, handler: (message: string) => void): Promise<Unsubscribe>;
-  /** Resolves when the engine answers. */
+  /** Resolves when the engine responds. */
   ping(): Promise<void>;
   /** Closes the store and its subscriptions. Later calls reject. */
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export interface CountWindow {
   requests: number;
   /** The count of the window. */
   count: number;
-  /** Milliseconds until the window ends; `windowMs` where none has started. */
+  /** Milliseconds until the window ends; `windowMs` if none has started. */
   endsInMs: number;
 }
 

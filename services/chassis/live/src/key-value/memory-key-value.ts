@@ -13,7 +13,7 @@ import {
 } from './key-value.ts';
 
 export interface MemoryKeyValueOptions {
-  /** A monotonic clock in ms. Default: that of the process. */
+  /** A monotonic clock in ms. Default: the clock of the process. */
   now?: () => number;
   /** Logs errors of handlers. */
   log?: Logger;

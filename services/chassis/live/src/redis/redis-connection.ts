@@ -58,7 +58,7 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
   return {
     name: 'redis',
 
-    /** Resolves when Redis answers, or after 10 s without an answer; connecting goes on then. */
+    /** Resolves when Redis responds, or after 10 s without a response, while connecting continues. */
     async start(): Promise<void> {
       commands.start();
       listening.start();

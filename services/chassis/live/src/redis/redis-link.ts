@@ -145,7 +145,7 @@ export function redisLink(options: RedisLinkOptions) {
         if (!isAbortError(error)) log?.error({ link: name, err: error }, 'Redis connection ended by a bug');
       });
     },
-    /** Resolves with the next connection in use, at once where there is one. */
+    /** Resolves with the next usable connection, at once if there is one. */
     whenUp: () => up.promise,
     /**
      * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
@@ -185,7 +185,7 @@ function firstClient(url: string, timeoutMs: number) {
     maintNotifications: 'disabled',
     commandOptions: { timeout: 0 }, // the link has its own timeout, without an AbortSignal per command
     socket: {
-      // The client sends no name by itself, by which a proxy of several servers tells them apart.
+      // The client does not send a server name on its own, but proxies of several servers need one.
       ...(protocol === 'rediss:' &&
         isIP(hostname.replace(/^\[|\]$/gu, '')) === 0 && { tls: true, servername: hostname }),
       connectTimeout: 2 * timeoutMs,

@@ -44,7 +44,7 @@ function lacking(permission: string, cause?: unknown): DomainError {
   return unavailable(`The login of Redis lacks a permission: ${permission}`, cause);
 }
 
-/** `XADD`, or `GET on its key` where the login has the command, but not for that key. */
+/** Names the missing right: `XADD`, or `GET on its key` if the login has the command, but not for that key. */
 function permissionIn(error: unknown, { command, script }: { command: string; script?: string | undefined }) {
   if (!(error instanceof ErrorReply) || !denied.test(error.message)) return undefined;
   const { message } = error;

@@ -3,8 +3,9 @@ export type ChunkWriter = ReturnType<typeof chunkWriter>;
 type Write = () => Promise<void>;
 
 /**
- * Writes the first chunk at once, since somebody waits for it, and joins those of one tick of the event loop after it, and those pushed
- * during a write. @param write must not reject
+ * Writes the first chunk at once, because a client waits for it. Later chunks of the same tick, and those pushed during a write,
+ * are joined.
+ * @param write must not reject
  */
 export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';

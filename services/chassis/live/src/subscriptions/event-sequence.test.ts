@@ -14,7 +14,7 @@ const nothing: ObsoleteFilter<Event, unknown> = {
   onReserved: () => undefined,
 };
 
-/** What a reader is shown of these items, with these events in the database, in pages of two. */
+/** The output for a reader of these items, with these events in the database, in pages of two. */
 async function shown(
   items: LogItem<Event, string>[],
   { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing } = {},

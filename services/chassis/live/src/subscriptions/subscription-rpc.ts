@@ -13,7 +13,10 @@ export interface SubscriptionCall {
   follows: (promise?: FollowPromise) => void;
   /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
-  /** The last event that a reader has who was admitted before. Undefined for a new one, and where the field takes `after` and does not promise to resume. */
+  /**
+   * The last event of a reader that was admitted before. Undefined for a new reader, or if the field has an argument `after` and
+   * does not promise to resume.
+   */
   afterEventId?: EventId | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface WatchEvents<Event extends LiveEvent, Note> {
   /** Called once all later events will be delivered. */
   follows?: (() => void) | undefined;
   log: Pick<Logger, 'warn'>;
-  /** What identifies the stream in warnings, e.g. `sessionId`. */
+  /** Fields that identify the stream in warnings, e.g. `sessionId`. */
   logFields: Record<string, unknown>;
 }
 
@@ -39,8 +39,8 @@ export function startAfter(after: string | undefined): EventId | undefined {
 }
 
 /**
- * The events of a stream, each once and in order, until `signal` aborts. With `start` it begins after that id: with lasting
- * events from the database as far as the log has dropped them, then those of the log.
+ * Streams events, each once and in order, until `signal` aborts. With `start`, it begins after that id: first lasting events from
+ * the database that the log has dropped, then the log's events.
  */
 export async function* watchEvents<Event extends LiveEvent, Note>(
   options: WatchEvents<Event, Note>,

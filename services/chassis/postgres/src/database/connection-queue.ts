@@ -5,7 +5,7 @@ export interface ConnectionQueueOptions {
   size: number;
 }
 
-/** A transaction that asks for a place. */
+/** A transaction that waits for a connection. */
 export interface Entry {
   /** The owner of the transaction; the queue serves owners round robin. Default: all have the same owner. */
   party?: string;
@@ -13,7 +13,7 @@ export interface Entry {
   isUrgent?: boolean | undefined;
   /** When it aborts, the transaction leaves the queue. */
   signal?: AbortSignal | undefined;
-  /** How long it waits while no other one is answered, in ms. */
+  /** Maximum wait in ms during which no other transaction is served. */
   maxStallMs: number;
 }
 
@@ -96,8 +96,8 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
 
   return {
     /**
-     * Resolves when the transaction may run; synchronous where it may at once.
-     * @throws DomainError `unavailable` where no transaction was answered for `maxStallMs`, and when `signal` aborts
+     * Waits until the transaction may run; returns synchronously if it may at once.
+     * @throws DomainError `unavailable` if no transaction was served for `maxStallMs`, or `signal` aborts
      */
     enter({ party = '', isUrgent = false, signal, maxStallMs }: Entry): Leave | Promise<Leave> {
       if (signal?.aborted) throw unavailable('The caller has gone', signal.reason);

@@ -10,8 +10,8 @@ export interface DatabaseUrls {
 }
 
 /**
- * Reads `<SERVICE>_DATABASE_URL`, else `DATABASE_URL`, and `<SERVICE>_MIGRATIONS_DATABASE_URL`, else
- * `MIGRATIONS_DATABASE_URL`. @throws SettingsError where one of them is no PostgreSQL URL.
+ * Reads `<SERVICE>_DATABASE_URL`, else `DATABASE_URL`, and `<SERVICE>_MIGRATIONS_DATABASE_URL`, else `MIGRATIONS_DATABASE_URL`.
+ * @throws SettingsError if one of them is not a PostgreSQL URL
  */
 export function readDatabaseUrls(env: Environment, service: string): DatabaseUrls {
   const { shared, own } = readSettings(env, databaseSettings(service));

@@ -4,7 +4,7 @@ import type { Migration, SchemaDeclaration, TableKind } from './types.ts';
 /** The tables that every schema has beside its own. */
 const internalTables = ['outbox', 'inbox', 'jobs'];
 
-/** Where knex records applied migrations, and all tables that it creates for that. */
+/** The table in which knex records applied migrations, and all tables that it creates for that. */
 export const migrationsTable = 'migrations';
 export const migrationsTables = [migrationsTable, `${migrationsTable}_lock`];
 

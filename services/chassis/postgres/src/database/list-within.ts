@@ -6,8 +6,8 @@ import type { Transaction } from './types.ts';
 type AnswerDb = Pick<Transaction, 'knex' | 'answer'>;
 
 /**
- * The columns of a list's query: those of the table, long ones only where they are selected, and `answer_bytes`, the size of the
- * row in the answer.
+ * The columns of a list's query: the table's columns, long ones only if selected, and `answer_bytes`, the size of the row in the
+ * response.
  */
 export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns }: Table<Row>): string {
   const { fields } = answerOf(db);

@@ -16,7 +16,7 @@ export interface MigrateOptions {
   schema: SchemaDeclaration;
   schemaName: string;
   log?: Logger | undefined;
-  /** Applies one migration, those of internal tables included. Default: its `up`. For checks before and after each. */
+  /** Applies one migration, including those of internal tables. Default: its `up`. Tests use it to check before and after each. */
   apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
   /** How long a statement may wait for a locked table before all migrations roll back and retry, in ms. Default 3 s. */
   lockTimeoutMs?: number;

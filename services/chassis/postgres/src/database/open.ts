@@ -345,7 +345,7 @@ function waysOf({ commitsAtOnce, isUrgent, signal }: TransactOptions, tenantId?:
   return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, signal, party: partyOf(tenantId) };
 }
 
-/** What is of no tenant has a place of its own in the round. */
+/** The party of a transaction; transactions without a tenant form a party of their own. */
 function partyOf(tenantId: number | undefined): string {
   return tenantId === undefined ? '' : String(tenantId);
 }

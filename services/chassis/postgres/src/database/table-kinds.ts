@@ -41,8 +41,8 @@ export async function applyTableKinds(
 }
 
 /**
- * The tables of a schema without those of knex, with what isolates their tenants. Partitions are left out: no role has rights on
- * them, and through their table its policies hold.
+ * The tables of a schema without knex's own, with their row-level security. Partitions are omitted: no role has rights on them, and
+ * access through their table uses its policies.
  */
 export async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
   const { rows } = await transaction.raw(

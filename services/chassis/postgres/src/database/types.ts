@@ -153,7 +153,10 @@ export interface Database {
   migrate(): Promise<string[]>;
   /** How many of the pool's connections are in use, and how many transactions wait for one. */
   connections(): { used: number; waiting: number };
-  /** Resolves when the database answers this call or, where no connection is free, another one. Rejects with `unavailable` after 2 s. */
+  /**
+   * Resolves when the database has served this call or, if no connection is free, another one. Rejects with `unavailable` after 2
+   * s.
+   */
   ping(): Promise<void>;
   /** Closes the pool once running transactions have ended; later transactions reject with `unavailable`. */
   close(): Promise<void>;

@@ -4,7 +4,7 @@ declare module 'knex/lib/dialects/postgres/index.js' {
   import type { Knex } from 'knex';
   import { knex } from 'knex';
 
-  /** One statement; `options` are those of `pg`. */
+  /** One statement, with the `options` of `pg`. */
   export interface SentQuery {
     sql: string;
     bindings?: readonly unknown[];

@@ -53,7 +53,7 @@ export class OpeningClient extends PgClient {
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
-    // Statements sent meanwhile, such as the ROLLBACK of failed work, must follow the waiting one.
+    // Further statements, such as the ROLLBACK of failed work, must follow the waiting one.
     const running = openings.get(connection);
     if (running) await running.catch(() => undefined);
     const beginning = beginnings.get(connection);
@@ -72,7 +72,7 @@ export class OpeningClient extends PgClient {
       return isCommit(query) ? this.commit(connection, query) : this.sendOne(connection, query);
     if (isEnd) return query;
     if (query.bindings?.length) return this.openWith(connection, query, beginning);
-    // Without parameters a text may be several statements, which need a message of their own.
+    // Without parameters, a text may contain several statements, which need a separate message.
     const opening = this.openWith(connection, { sql: '' }, beginning, query);
     openings.set(connection, opening);
     try {
@@ -132,7 +132,7 @@ export class OpeningClient extends PgClient {
     }
   }
 
-  /** @throws Error where a statement has failed that nobody waited for: the server then answers COMMIT with ROLLBACK. */
+  /** Commits. @throws Error if a statement failed whose result was not awaited; then the server responds to COMMIT with ROLLBACK */
   private async commit(connection: object, query: SentQuery): Promise<unknown> {
     await super._query(connection, query);
     if ((query.response as { command?: string } | undefined)?.command === 'ROLLBACK') {

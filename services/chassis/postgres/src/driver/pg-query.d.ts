@@ -1,4 +1,4 @@
-/** What a statement of `pg` consists of; its published types lack it. */
+/** The parts of a `pg` statement, which its published types lack. */
 
 declare module 'pg/lib/query.js' {
   /** The protocol messages of a connection. */

@@ -20,7 +20,7 @@ export interface PoolOptions {
    * stays as it is. Default: names and values as the database has them.
    */
   mapsNames?: boolean | undefined;
-  /** Which statements are prepared. Default: none. */
+  /** Decides which statements are prepared. Default: none. */
   preparedStatements?: PreparedStatements | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }

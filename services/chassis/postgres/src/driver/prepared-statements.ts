@@ -33,8 +33,8 @@ export interface PreparedStatementsOptions {
 }
 
 /**
- * Which statements of a pool are prepared, so that the server parses and plans them once for each connection.
- * @param schemaName part of the names: the same text means other tables in another schema.
+ * Decides which statements of a pool are prepared, so that the server parses and plans them once for each connection.
+ * @param schemaName becomes part of the names, because the same text refers to other tables in another schema
  */
 export function preparedStatements(
   schemaName: string,

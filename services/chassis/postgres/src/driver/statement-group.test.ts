@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openPool } from './pool.ts';
 import { groupTransaction } from './statement-group.ts';
 
-/** A PostgreSQL that accepts a login and answers no statement. */
+/** A PostgreSQL server that accepts a login and responds to no statement. */
 async function silentDatabase(t: ExecutionContext) {
   const connected = Promise.withResolvers<Socket>();
   const server = createServer((socket) => {
@@ -35,7 +35,7 @@ test('a group that is not answered in time closes its connection, and its error 
   const asked = groupTransaction(pool, { opening, atOnce: 'one', failed }, async (knex) => knex.raw('SELECT ?', [1]));
   await t.throwsAsync(asked, { message: 'SELECT $1 - Query read timeout' });
   t.deepEqual(failures, ['SELECT $1 - Query read timeout']);
-  // By the driver. The server may run the statement for ever, and nobody waits for the end of that.
+  // Closed by the driver. The server may run the statement for ever, and its end is not awaited.
   await within(5_000, 'Closing', isClosed);
   await pool.destroy();
 });

@@ -34,7 +34,7 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
 const usualBackoff = backoff({ firstMs: 1_000, maxMs: 60_000, jitter: true });
 const tracer = trace.getTracer('parley.jobs');
 
-/** What ends jobs does not wait for new ones. */
+/** Statements that end jobs do not queue behind those that start new ones. */
 const urgent = { isUrgent: true };
 
 /** Runs handlers and writes each outcome once. */

@@ -5,7 +5,7 @@ export interface TenantJob<Data = unknown> {
   /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
   key: string;
   tenantId: number;
-  /** What `append` was given, after serialization as JSON. */
+  /** The data given to `append`, after serialization as JSON. */
   data: Data;
   /** 1 at the first claim, and at that after `retryLater`; one more at each retry, take-over or handover. */
   attempt: number;

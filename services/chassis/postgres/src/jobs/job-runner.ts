@@ -141,7 +141,10 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
     }
   }
 
-  /** Not awaited: a notifier that does not answer delays neither start nor stop. Renewals report cancellations meanwhile. */
+  /**
+   * Not awaited, so that an unresponsive notifier delays neither start nor stop. Until it responds, lease renewals report
+   * cancellations.
+   */
   function subscribeCancellations(): void {
     if (!notifier) return;
     const handler = (token: string) => void leases.cancel(token);

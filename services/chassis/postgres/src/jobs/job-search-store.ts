@@ -79,7 +79,7 @@ function seenSql({ due }: Walk): string {
   return `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
 }
 
-/** The walk that finds tenants with a runnable job; it goes on to the next tenant at the first one. */
+/** SQL for the walk that finds tenants with a runnable job. At a tenant's first one, it continues with the next tenant. */
 function tenantsWalkSql(walk: Walk): string {
   return `${walk.name} as (
     select ${seenSql(walk)}

@@ -25,7 +25,7 @@ const batchSize = 16;
 /** The longest average pause after a search that failed. */
 const retryMs = 1_500;
 
-/** Finds jobs that no process runs: those of dead processes, and queued ones that were not claimed at their append. */
+/** Finds jobs that no process runs: jobs of dead processes, and queued ones that were not claimed when appended. */
 export function jobSearch(options: JobSearchOptions) {
   const { database, kind, claim, perTenantLimit, maxAttempts, intervalMs, log } = options;
   let stopped = true;

@@ -11,7 +11,7 @@ export interface Lease {
   complete(db: Transaction): Promise<void>;
 }
 
-/** What a handler gets. */
+/** The input of a handler. */
 export type JobRun<Data, Prepared = undefined> = TenantJob<Data> & {
   /** Aborted with `JobCancelled`, `JobHandover` or `LeaseLost` as `reason`. Already aborted for a job cancelled before. */
   signal: AbortSignal;

@@ -12,9 +12,9 @@ export interface NewJob<Data = unknown> {
   key: string;
   /** Any value that JSON can represent. */
   data: Data;
-  /** Not before so many ms from now by the database's clock. Later jobs of the key wait for it. Default 0: at once. */
+  /** Delay in ms from now by the database's clock. Later jobs of the key wait for it. Default 0. */
   delayMs?: number | undefined;
-  /** The result of the runner's `prepare`, where the caller has it already; `prepare` is not called then. */
+  /** The result of the runner's `prepare`, if the caller already has it; then `prepare` is not called. */
   prepared?: unknown;
 }
 
@@ -50,8 +50,9 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
 
   return {
     /**
-     * @throws Error where no runner of the kind is registered with the service.
-     * @throws TypeError for a job without a tenant.
+     * Appends a job.
+     * @throws Error if no runner of the kind is registered with the service
+     * @throws TypeError for a job without a tenant
      */
     async append<Data>(newJob: NewJob<Data> & TenantOfJob<Db>): Promise<AppendedJob> {
       const { kind, key, data, delayMs = 0 }: NewJob<Data> = newJob;
@@ -89,8 +90,8 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
           return { id, claimed: true, ahead };
         }
         slot?.free();
-        // What prevented the claim may have ended in a concurrent transaction, so the search runs after the commit. Not behind a
-        // running job: its completion waits for this transaction.
+        // The condition that prevented the claim may have ended in a concurrent transaction, so a search runs after the commit. It
+        // is not needed behind a running job, whose completion waits for this transaction.
         if (!behindRunning) db.wake(wakeOf(kind));
         return { id, claimed: false, ahead };
       } catch (error) {
@@ -139,8 +140,9 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     },
 
     /**
-     * Makes delayed jobs of a kind runnable at once; in a tenant's transaction those of the tenant only. @returns how many. For
-     * when the reason of the delay has ended.
+     * Makes delayed jobs of a kind runnable at once; in a tenant's transaction only the tenant's. Call it when the reason for the
+     * delay has ended.
+     * @returns their number
      */
     async runDelayedNow(kind: string): Promise<number> {
       const { rows } = await db.knex.raw(

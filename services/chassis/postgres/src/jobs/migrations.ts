@@ -45,7 +45,7 @@ export const jobsMigrations: Migration[] = [
       // The first waiting job of each key, by tenant: with it the search skips all jobs that wait behind others.
       await knex.raw(`create index jobs_heads_of_tenant on jobs (kind, tenant_id, key, id)
         where state <> 'running' and state <> 'failed' and run_at <= created_at`);
-      // Delayed jobs are in this index instead, where due ones come first.
+      // Delayed jobs have this index instead, which lists due ones first.
       await knex.raw(`create index jobs_delayed_of_tenant on jobs (kind, tenant_id, run_at, id)
         where state <> 'running' and state <> 'failed' and run_at > created_at`);
     },

@@ -25,8 +25,8 @@ export async function once(
 }
 
 /**
- * Deletes marks that are older than any redelivery, at most `purgeBatchSize`. @returns how many; if it is that many, there
- * may be more.
+ * Deletes up to `purgeBatchSize` marks that are older than any redelivery.
+ * @returns their number; if it equals the maximum, there may be more
  */
 export async function purgeInbox(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {

@@ -10,7 +10,7 @@ export interface ClaimedEvent {
   envelope: Envelope;
 }
 
-/** The results that a relay writes, and the claim that it asks for. Rows are named by position. */
+/** The results that a relay writes, and the claims that it requests. Rows are named by position. */
 export interface OutboxExchange {
   relayId: string;
   /** How long a claim lasts, in ms; its holder renews it before that. */
@@ -59,7 +59,7 @@ async function recordResults(
   { knex }: SharedDb,
   { relayId, claimMs, published, failed, held }: OutboxExchange,
 ): Promise<void> {
-  // Deleted even if another relay has claimed it meanwhile, because it is published.
+  // Deleted even if another relay has claimed it since, because it is published.
   if (published.length > 0) await knex.raw(`DELETE FROM outbox WHERE position = ANY(?::bigint[])`, [published]);
   if (failed.length > 0) {
     await knex.raw(

@@ -24,7 +24,7 @@ export interface OutgoingEvent {
  */
 export function outbox(db: Transaction & { tenantId?: number }) {
   return {
-    /** @throws Error where the service does not declare that it publishes the type to the topic. */
+    /** Appends events. @throws Error if the service does not declare that it publishes the type to the topic */
     async append(...events: OutgoingEvent[]): Promise<void> {
       if (events.length === 0) return;
       const undeclared = events.find(({ topic, type }) => !db.registry.topics.get(topic)?.includes(type));

@@ -32,7 +32,7 @@ interface ServingOptions {
   host?: string;
   /** Default: any free one. */
   port?: number;
-  /** Default: with a key of its own. */
+  /** Default: callers with a new key. */
   callers?: Callers;
   /** Mesh options of the server and its clients. */
   mesh?: MeshOptions;
@@ -44,7 +44,7 @@ interface ServingOptions {
   keepaliveTimeoutMs?: number;
 }
 
-/** A server of the mesh with these handlers, and a client of each of its services over a connection of its own. */
+/** A server of the mesh with these handlers, and for each of its services a client with its own connection. */
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,

@@ -4,7 +4,7 @@ import { chatRequest, listIn, objectIn, stringsIn, textIn } from './chat-request
 
 const reasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal', tool_calls: 'tool_use' };
 
-/** Content block index of the first call, after those of text and thoughts. */
+/** Content block index of the first call, after the blocks of text and thoughts. */
 const firstCallBlock = 2;
 
 /** Anthropic's messages. */

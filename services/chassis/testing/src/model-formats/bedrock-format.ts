@@ -10,7 +10,7 @@ const reasons = {
   content_filter: 'guardrail_intervened',
   tool_calls: 'tool_use',
 };
-/** Content block index of the first call, after those of text and thoughts. */
+/** Content block index of the first call, after the blocks of text and thoughts. */
 const firstCallBlock = 2;
 
 /** Amazon Bedrock's Converse, with its binary event stream. */

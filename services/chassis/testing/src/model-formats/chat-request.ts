@@ -46,7 +46,7 @@ export function textIn(content: unknown): string {
     .join('');
 }
 
-/** Arguments that are sent as JSON text or as they are; the text where it is no JSON. */
+/** Parses arguments that are sent as JSON text; other values are returned unchanged. */
 export function argumentsIn(given: unknown): unknown {
   return typeof given === 'string' ? (parseJson(given) ?? given) : given;
 }
