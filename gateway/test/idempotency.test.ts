@@ -19,7 +19,7 @@ const generate = '{ generateText(input: { prompt: "Hi" }) { text } }';
 const login = 'mutation { login(input: { email: "ada@example.com", password: "wrong horse" }) { accessToken } }';
 
 interface CountingOptions extends GatewayMeshOptions {
-  /** A subgraph that counts beside that of session. */
+  /** A further subgraph that counts requests, in addition to session. */
   also?: 'agent' | 'identity';
 }
 

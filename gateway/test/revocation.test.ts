@@ -138,7 +138,7 @@ test('a replaced API key fails with the next request on every gateway, and its s
   }
 });
 
-// By itself, because lookups that wait time out while other gateways are built in the same process.
+// Runs alone, because waiting lookups time out while other gateways are built in the same process.
 test.serial(
   "wrong keys from the same address and other changes do not delay the close of a replaced API key's sockets",
   async (t) => {

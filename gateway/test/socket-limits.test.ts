@@ -270,7 +270,7 @@ test('a replay waits for a slow reader, over all its subscriptions, without bein
   );
 });
 
-/** A socket that never answers a ping. */
+/** A socket that never replies to a ping. */
 async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -22,7 +22,7 @@ function gitIn(checkout: string) {
   return { find, get };
 }
 
-/** Where the branch left main; undefined on main itself, and where git cannot tell. */
+/** The commit at which the branch left main; undefined on main itself, or if git cannot tell. */
 function branchPoint({ find }: Git): string | undefined {
   const fork = find('merge-base', 'HEAD', 'origin/main') ?? find('merge-base', 'HEAD', 'main');
   return fork === find('rev-parse', 'HEAD') ? undefined : fork;

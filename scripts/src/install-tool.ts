@@ -9,7 +9,7 @@ export { tools };
 /** A program that `scripts`/install.sh installs into a folder of `tools`, whose name changes with what that installs. */
 export type Tool = Parameters<typeof ensureInstalled>[0];
 
-/** Installs a program where it is missing. @returns why this machine cannot have it, or undefined. */
+/** Installs a program if it is missing. @returns why this machine cannot run it; undefined if it can */
 export async function installTool(tool: Tool, say: (line: string) => void): Promise<string | undefined> {
   const never = new AbortController().signal;
   try {

@@ -6,7 +6,7 @@ interface Manifest {
   name: string;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
-  /** What of the folder is needed to run. Default: `src`. */
+  /** Files of the folder that are needed at run time. Default: `src`. */
   files?: string[];
   /** Patterns of workspace folders; only in the root package. */
   workspaces?: string[];

@@ -14,11 +14,14 @@ import type { Origin } from './credentials.ts';
 
 /** The current status of sign-ins, sessions and tenants, at most a second old. */
 export interface CredentialStatus {
-  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; those of `CredentialCalls`. */
+  /**
+   * Returns the status of a sign-in.
+   * @throws DomainError `unauthenticated` if it is revoked or unknown; the errors of `CredentialCalls`
+   */
   signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
   /** The contract's SessionStatus. @throws DomainError as `tenant` does. */
   session(session: SessionKey, requester: StatusRequester): Promise<string>;
-  /** @throws DomainError `unauthenticated` for an unknown tenant; those of `CredentialCalls`. */
+  /** Returns the status of a tenant. @throws DomainError `unauthenticated` if it is unknown; the errors of `CredentialCalls` */
   tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
   /** Requests the status of all these callers again, in batches. */
   refresh(callers: Iterable<Caller>, requestId: string): void;

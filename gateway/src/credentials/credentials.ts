@@ -1,7 +1,7 @@
 import type { TokenClaims } from '@parley/kernel/secrets/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Origin {
   ip: string;
   requestId: string;

@@ -34,7 +34,7 @@ export function ruleOf(rules: FieldRules, { type, name }: RootField): FieldRule 
   return rules.get(`${type}.${name}`);
 }
 
-/** Undefined where no field is long running. */
+/** Undefined if no field is long running. */
 export function longRunning(
   rules: FieldRules,
   fields: RootField[],

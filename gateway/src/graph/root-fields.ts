@@ -30,7 +30,7 @@ export function rootFields(
   return answeredFields(document, operation, variables).map(({ type, name }) => ({ type, name }));
 }
 
-/** As `rootFields`. Visits each fragment once. */
+/** Like `rootFields`, but visits each fragment once. */
 export function answeredFields(
   document: DocumentNode,
   operation: OperationDefinitionNode,

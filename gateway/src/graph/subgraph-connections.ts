@@ -28,7 +28,7 @@ const connectTimeoutMs = 1_000;
 const tlsConnectTimeoutMs = 5_000;
 /** Attempts for a request whose connection closes before the response or cannot be opened. */
 const maxAttempts = 3;
-/** Pause in ms before a reconnect, so that a load balancer notices meanwhile which process has stopped. */
+/** Pause in ms before a reconnect, so that a load balancer can notice which process has stopped. */
 const reconnectPauseMs = 50;
 
 /** Pooled HTTP connections to one subgraph. */

@@ -17,7 +17,7 @@ export interface Supergraph {
   gateway: ApolloGateway;
   rules: FieldRules;
   apiSchema(): GraphQLSchema;
-  /** The subgraph that alone answers a query with `@passedThrough`. */
+  /** The only subgraph of a query with `@passedThrough`. */
   sourceOf(query: string): SubgraphSource | undefined;
   waiting(): number;
   close(): Promise<void>;
@@ -61,7 +61,7 @@ export async function createSupergraph({
   let schema: GraphQLSchema | undefined;
   const gateway = new ApolloGateway({
     supergraphSdl: sdl,
-    // As in production everywhere: `scripts/compose` has checked it.
+    // Not validated again, also in tests: `scripts/compose` has already checked it.
     validateSupergraph: false,
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {

@@ -7,7 +7,7 @@ import type { RpcClient } from '@parley/rpc/client';
 import type { CredentialCalls } from '../credentials/credential-calls.ts';
 import { answerNotKept } from './answer-not-kept.ts';
 
-/** What a request with the header `Idempotency-Key` asks for. */
+/** A request with the header `Idempotency-Key`. */
 export interface IdempotentRequest {
   key: string;
   /** The request may switch the sign-in to another tenant, so its retry may come from there. */

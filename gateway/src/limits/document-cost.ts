@@ -11,7 +11,7 @@ import { introspectionCosts, maxIntrospection } from './introspection-cost.ts';
 export interface DocumentLimits {
   maxDepth: number;
   maxComplexity: number;
-  /** As `maxComplexity`, but including introspection, `__typename` and fragments. */
+  /** Like `maxComplexity`, but including introspection, `__typename` and fragments. */
   maxSelections: number;
 }
 

@@ -50,7 +50,7 @@ interface SocketEntry {
 interface SharedCredential {
   key: string;
   holders: Set<SocketEntry>;
-  /** Set during a check; `repeat` when a change arrives meanwhile. */
+  /** Set during a check. `repeat` is set if a change arrives during the check. */
   check?: { repeat: boolean } | undefined;
   removed: AbortController;
 }

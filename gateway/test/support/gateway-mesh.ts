@@ -34,7 +34,10 @@ import { gatewayOf } from '../../src/service.ts';
 import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
 
-/** Apollo's models of schemas, which nothing changes. Each gateway asks for one, and to build it takes longer than most tests. */
+/**
+ * Apollo's schema models, which are immutable. They are shared, because each gateway needs one and building it takes longer than
+ * most tests.
+ */
 const supergraphs = new Map<string, Supergraph>();
 const { build } = Supergraph;
 Supergraph.build = (sdl, options) => {
@@ -51,23 +54,23 @@ export type Resolvers = GraphQLResolverMap<GraphContext>;
 
 export interface GatewayMeshOptions {
   env?: Environment;
-  /** By subgraph; a root field without a resolver is null. */
+  /** Resolvers by subgraph. A root field without a resolver is null. */
   resolvers?: Partial<Record<SubgraphName, Resolvers>>;
-  /** Servers of the test in place of subgraphs. */
+  /** Servers of the test that replace subgraphs, by name. */
   graphUrls?: Partial<Record<SubgraphName, string>>;
   /** Called before each subscription to announcements; a throw fails it. */
   onSubscribe?: () => void;
   /** A session service of the previous version, without streams of subscriptions. */
   oldSession?: boolean;
-  /** Directives that an operation has in addition to those of the schema, by its name: `@longBody`. */
+  /** Additional directives of an operation by its name, e.g. `@longBody`. */
   directives?: Readonly<Record<string, string>>;
-  /** As `subscriptionStarts.longestMs` of the config. */
+  /** `subscriptionStarts.longestMs` of the config. */
   longestStartMs?: number;
-  /** Where the gateway listens. Default: 127.0.0.1. */
+  /** The address that the gateway listens on. Default: 127.0.0.1. */
   host?: string;
   /** How the gateway and the others reach each other. */
   mesh?: MeshOptions;
-  /** The gateway has a MESH_KEY of its own. */
+  /** Whether the gateway has a different MESH_KEY. */
   otherMeshKey?: boolean;
 }
 
@@ -264,7 +267,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       return tokens.mint({ audience: 'session', tenantId, sessionId }).token;
     },
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
-    /** Announces a change as identity does; undefined stands for an unknown kind. */
+    /** Announces a change like identity does; undefined makes one of an unknown kind. */
     announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
   };
 }

@@ -35,7 +35,7 @@ export async function signingKey(kid: string): Promise<SigningKey> {
   };
 }
 
-/** An identity service with scripted answers. */
+/** An identity service with scripted responses. */
 export interface IdentityScript {
   rpc: IdentityServiceImplementation<MeshContext>;
   key: SigningKey;
@@ -48,7 +48,7 @@ export interface IdentityScript {
   beforeSignIn: () => Promise<void>;
   /** Awaited before each answer about an API key. */
   beforeApiKey: (isKnown: boolean) => Promise<void>;
-  /** By id; others exist and are neither suspended nor deleted. */
+  /** Tenants by id. All others exist and are neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
   keys: IdempotencyScript;
   /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `apiKeys`, `tenant <id>`, `claim <key>`, `end`. */

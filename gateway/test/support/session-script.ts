@@ -30,7 +30,7 @@ export interface SessionScript {
   send(...events: FollowResponse[]): void;
   /** Ends every open stream, with an error if given. */
   end(error?: Error): void;
-  /** By session id, all of tenant 1. */
+  /** Statuses by session id. All sessions belong to tenant 1. */
   statuses: Map<number, string>;
   /** Called before the first event of a stream; a throw is the error of the stream. */
   onOpen: (request: FollowedSession) => void;

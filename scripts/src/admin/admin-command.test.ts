@@ -19,11 +19,11 @@ const operatorKey = randomBytes(32);
 interface Typing extends TypedLine {
   json?: boolean;
   filters?: Record<string, string>;
-  /** Null: nobody is named. */
+  /** The operator's name; null: none is given. */
   as?: string | null;
 }
 
-/** What somebody sees who types `scripts/admin …`. */
+/** Runs `scripts/admin …` and returns its output. */
 function typed(words: string, { json = false, filters = {}, as = 'ada', ...rest }: Typing = {}) {
   const options = Object.entries(filters).map(([name, value]) => `--${name}=${value}`);
   return typedLine(
@@ -32,7 +32,7 @@ function typed(words: string, { json = false, filters = {}, as = 'ada', ...rest 
   );
 }
 
-/** An identity of real wire that answers operators by `handlers`. */
+/** An identity server over real gRPC whose operator calls are handled by `handlers`. */
 async function identityServer(t: ExecutionContext, handlers: Partial<AdminServiceImplementation<MeshContext>>) {
   const { address } = await serveStub(t, AdminServiceDefinition, handlers, { callers: createCallers(operatorKey) });
   return { address, env: { OPERATOR_KEY: operatorKey.toString('base64'), IDENTITY_RPC_URL: address } };

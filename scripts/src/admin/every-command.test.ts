@@ -60,7 +60,7 @@ function valuesOf({ tenantId, userId, email, delivery }: People): Record<string,
   };
 }
 
-/** Every command in the order in which they are typed, which is that of the documentation. */
+/** Every command, in the order in which the test runs them and the documentation lists them. */
 function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other, delivery }: People): Record<string, Row> {
   const before = {
     id: tenantId,
@@ -218,7 +218,7 @@ function steady(delivery: object = {}) {
 
 const nameOf = (command: string) => wordsOf(command).name.join(' ');
 
-/** What somebody types for a command, with what its documentation says. */
+/** The arguments of a command, following its documentation. */
 function argsOf(command: string, { options = {} }: Row, values: Record<string, string>): string[] {
   const { name, wanted } = wordsOf(command);
   return [

@@ -29,10 +29,10 @@ const installations: [string | undefined, object][] = [
   ['small', {}],
   ['production', {}],
 ];
-/** What a process may take to start while all others start beside it on few processors. */
+/** Maximum start time of a process while all others start on a few processors. */
 const slowestStartSeconds = 300;
 const drainSeconds = longestStopMs / 1_000;
-/** How long CoreDNS keeps answers, as most clusters have it. */
+/** How long CoreDNS caches responses in most clusters. */
 const dnsSeconds = 30;
 const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
 
@@ -387,7 +387,7 @@ chartTest('a change of a setting replaces the pods of the units that read it, an
   t.deepEqual((await changedBy({ 'config.S3_BUCKET': 'other' })).toSorted(), ['export', 'knowledge', 'parser']);
 });
 
-/** Where pods have a value of a unit. */
+/** How pods contain each value of a unit. */
 const ofPods: Record<string, { give: (text: string) => unknown; find: (deployment: Spec, policy: Spec) => unknown }> = {
   nodeSelector: { give: (pool) => ({ pool }), find: ({ template }) => template.spec.nodeSelector },
   tolerations: { give: (key) => [{ key }], find: ({ template }) => template.spec.tolerations },

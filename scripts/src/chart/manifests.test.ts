@@ -39,7 +39,7 @@ function run(program: string, ...args: string[]): Promise<string> {
   return exec('sh', ['-c', line, 'sh', join(tools, manifestTools.folder, program), ...args]);
 }
 
-/** What kube-score finds without these checks. */
+/** Findings of kube-score with these checks disabled. */
 async function findings(t: ExecutionContext, file: string, without: string[]): Promise<string[]> {
   const ignored = without.flatMap((check) => (check.startsWith('--') ? [check] : ['--ignore-test', check]));
   const said = await run('kube-score', 'score', '--output-format', 'ci', ...ignored, file);

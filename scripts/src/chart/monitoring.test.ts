@@ -15,7 +15,7 @@ async function alerts(): Promise<Alert[]> {
   return rules.flatMap(({ spec }) => spec.groups).flatMap((group) => group.rules);
 }
 
-/** What a query reads. @throws Error where it is not PromQL. */
+/** The metrics that a query reads. @throws Error if it is not PromQL */
 function metricsIn(query: string): string[] {
   const text = query.replaceAll('$__rate_interval', '5m');
   const names: string[] = [];

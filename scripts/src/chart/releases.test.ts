@@ -4,7 +4,7 @@ import { chart, helm, type Manifest, type Rule, render } from './render.ts';
 
 const chartTest = await testWith(helm);
 
-/** What several releases in one namespace have, with all that can be turned on. */
+/** Renders several releases in one namespace with all optional features. */
 function renderAll(...releases: string[]): Promise<Manifest[][]> {
   return Promise.all(releases.map((name) => render('production', { 'operator.enabled': true }, chart, name)));
 }

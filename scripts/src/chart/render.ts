@@ -33,7 +33,10 @@ export interface Alert {
   annotations: { summary: string; runbook: string };
 }
 
-/** What tests read of Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts; a kind has those that are its own. */
+/**
+ * The fields that tests read of Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts. Each kind has some of
+ * them.
+ */
 export interface Spec extends PodSpec {
   replicas?: number;
   minReadySeconds?: number;
@@ -64,7 +67,7 @@ export interface Spec extends PodSpec {
   loadBalancerSourceRanges?: string[];
 }
 
-/** Where KEDA has a parameter of a trigger from. */
+/** The source of a trigger parameter in KEDA. */
 interface AuthenticationRef {
   parameter: string;
   name: string;

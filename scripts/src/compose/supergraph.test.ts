@@ -42,7 +42,7 @@ test('what an operation needs stands on the supergraph with its arguments', (t) 
     return node?.directives?.map(print).filter((text) => !text.startsWith('@join__'));
   };
 
-  // names agents: a field of the SDL above. names deleteAgent: likewise. names sessionEvents: likewise.
+  // names agents: a field of the SDL above. names deleteAgent: the same. names sessionEvents: the same.
   t.deepEqual(directives(OperationTypeNode.QUERY, 'agents'), ['@access(by: [JWT, API_KEY])']);
   t.deepEqual(directives(OperationTypeNode.QUERY, 'session'), ['@access(by: [])']);
   t.deepEqual(directives(OperationTypeNode.MUTATION, 'deleteAgent'), [

@@ -21,7 +21,7 @@ export function differences(contract: ReadonlyMap<string, ContractRule>, rules: 
   ];
 }
 
-/** What `gateway/contract.json` would have of an operation with these directives. */
+/** The entry that `gateway/contract.json` should have for an operation with these directives. */
 function entryOf(name: string, { whileSuspended = false, ...rule }: FieldRule): string {
   const entry = { served: true, ...rule, ...(whileSuspended !== name.startsWith('Query.') && { whileSuspended }) };
   return `${JSON.stringify(name)}: ${JSON.stringify(entry)}`;
@@ -47,7 +47,7 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
   });
 }
 
-/** The values that both define, with defaults; that of `whileSuspended` is defined by a rule of the schema. */
+/** The values that both define, with defaults. `whileSuspended` is defined by a rule of the schema. */
 function comparable({ by, throttle, ...rule }: FieldRule) {
   const {
     whileSuspended = false,

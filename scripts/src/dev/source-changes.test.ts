@@ -8,10 +8,7 @@ import { sourceChanges } from './source-changes.ts';
 
 const usual = ['gateway/src/main.ts', 'services/agent/src/graph/y.ts', 'protos/parley/a.proto', 'protos/gen/a.ts'];
 
-/**
- * A checkout that is watched, and that has these files from the beginning; `next` answers what changed since the last time, once it
- * has been quiet for a moment.
- */
+/** A watched checkout with these initial files. `next` returns the changes since the last call, after a moment without changes. */
 async function watched(t: ExecutionContext, files = usual) {
   const root = mkdtempSync(join(tmpdir(), 'parley-watch-'));
   const at = (path: string) => join(root, path);

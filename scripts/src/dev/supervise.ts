@@ -4,9 +4,9 @@ import { once } from 'node:events';
 export interface SuperviseOptions {
   /** The arguments of Node for what is kept running. */
   args: string[];
-  /** What has to be done before a start, at first and when such a file has changed, by arguments of Node. */
+  /** Steps that run before the first start and when a matching file has changed, as arguments of Node. */
   steps: { name: string; after: RegExp; args: string[] }[];
-  /** Which files changed: none at first. Ends when everything is to end. */
+  /** The changed files, empty at first. Ends when the supervisor must stop. */
   changes: AsyncIterable<string[]>;
   say: (text: string) => void;
 }

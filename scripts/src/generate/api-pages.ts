@@ -28,7 +28,7 @@ import { pageWidth, wrapped } from './wrapped.ts';
 type Field = GraphQLField<unknown, unknown>;
 type Operation = Field & { kind: OperationTypeNode };
 
-/** What the page of one subgraph is made of. */
+/** The sources of one subgraph's page. */
 export interface ApiPageSources {
   /** The name of the unit that serves it. */
   unit: string;

@@ -6,7 +6,7 @@ import { units as allUnits, type ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
 import { cell, markdownTable } from './settings-lists.ts';
 
-/** What the chart's templates need to know of a unit. */
+/** Facts about a unit for the chart's templates. */
 export interface ChartUnit {
   name: string;
   replicas: number;
@@ -14,7 +14,7 @@ export interface ChartUnit {
   serves: readonly Exclude<Endpoint, 'ops'>[];
   /** Endpoints of other units, by the setting that has their address. */
   uses: { setting: string; unit: string; endpoint: string }[];
-  /** What it connects to outside the mesh. */
+  /** Engines outside the mesh that it connects to. */
   engines: string[];
   /** Whether it also calls addresses anywhere in the world. */
   callsOut: boolean;

@@ -8,7 +8,7 @@ const path = 'deploy/compose/compose.yaml';
 
 const place = /(?<= {2}# <units, by scripts\/generate>\n).*?(?= {2}# <\/units>)/su;
 
-/** Ports in containers: the same as those of the chart's pods. */
+/** Ports in containers, the same as in the chart's pods. */
 const ports = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
 
 /** Settings of an engine that the file gives as `x-<engine>`. */
@@ -23,7 +23,7 @@ interface Sized {
   resources: { limits?: { memory: string } };
 }
 
-/** The file of Docker Compose with a service for each unit; memory is that of the chart. */
+/** The file of Docker Compose with a service for each unit, and the chart's memory limits. */
 export function composeServices(root: string, units: readonly ListedUnit[]) {
   const { defaults, units: own }: Values = parse(readFileSync(join(root, 'charts/parley/values.yaml'), 'utf8'));
   const services = units.map((unit) => {

@@ -5,7 +5,7 @@ interface Panel {
   unit: string;
   /** The legend of each series, by its query. */
   queries: Record<string, string>;
-  /** What an operator does when it looks wrong. */
+  /** Advice for operators when it looks wrong. */
   description: string;
 }
 
@@ -40,7 +40,7 @@ const spendOfMonth = {
   [`max(parley_spend_ceiling_usd{${here}} < Inf)`]: 'ceiling',
 };
 
-/** What the chart's dashboards show, by their name. */
+/** The content of the chart's dashboards by name. */
 export const dashboards: Record<string, Dashboard> = {
   overview: {
     title: 'Parley: overview',

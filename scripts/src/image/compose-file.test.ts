@@ -36,7 +36,7 @@ async function services(of = folder): Promise<Record<string, Service>> {
   return JSON.parse(await exec(join(tools, dockerTools.folder, 'docker-compose'), args, { env })).services;
 }
 
-/** What the first start of an installation writes. */
+/** The secrets that the first start of an installation writes. */
 async function secrets(into: string): Promise<Record<string, string>> {
   await exec(process.execPath, [join(folder, 'secrets.mjs'), into]);
   return parseEnv(readFileSync(join(into, 'parley.env'), 'utf8')) as Record<string, string>;
@@ -156,7 +156,7 @@ composeTest('the S3 service is that of local servers, found by its name and with
 
   writeFileSync(join(into, 'versitygw'), '#!/bin/sh\necho "$ROOT_ACCESS_KEY $ROOT_SECRET_KEY $*"\n', { mode: 0o755 });
   const [shell = '', option = '', script = ''] = all.s3?.entrypoint ?? [];
-  // Docker Compose leaves `$$` for `$`. The folders of the container are here below that of the test.
+  // Docker Compose replaces `$$` by `$`. The container's folders are inside the test's folder here.
   const here = script
     .replaceAll('$$', '$')
     .replaceAll('/secrets', into)

@@ -5,9 +5,9 @@ import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces.ts';
 
-/** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
+/** The rules of allowed imports. `$1` in a `to` is the first group of its `from`, the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');
-/** What a service's tables are read and written by; an object store keeps files instead. */
+/** Files that read and write a service's tables; object stores keep files instead. */
 const store = /(?<!object)-store\.ts$/u;
 
 /**
@@ -70,10 +70,11 @@ function storesThatTurnBack(modules: IModule[]): string[] {
     );
 }
 
-/** Never installed by itself, so it may import what only `devDependencies` name, those of the root included. */
+/** Code that is never installed separately, so it may import all `devDependencies`, including the root's. */
 const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u;
 
-// A workspace is installed by itself with what its package.json names, so whatever else it imports is missing there.
+// Finds imports that a package.json does not name. They would be missing, because a workspace is installed alone with its own
+// dependencies.
 function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): string[] {
   const ofRoot = Object.keys(readManifest(root, '.').devDependencies ?? {});
   const workspaceOf = (file: string) => workspaces.findLast(({ folder }) => file.startsWith(`${folder}/`));
@@ -101,7 +102,7 @@ function placeFor(source: string, folder: string): string {
   return developersCode.test(source) ? `${ofUnit}, or what only tests use in the root's devDependencies` : ofUnit;
 }
 
-// Packages can be understood one after the other only where none depends on itself by way of others.
+// Finds packages that depend on themselves through others, because such packages cannot be understood one after the other.
 function packageCycles(workspaces: Workspace[]): string[] {
   let left = workspaces.map(({ manifest }) => manifest);
   for (let count = Number.POSITIVE_INFINITY; left.length < count; ) {

@@ -9,7 +9,7 @@ import { complete, entriesWithHost, type Lockfile, missingOptionals } from './lo
 
 const committed = (): Lockfile => JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
-/** `npm ci` over a copy of the manifests and that lockfile, with an empty cache, up to where it would fetch packages. */
+/** Runs `npm ci` with this lockfile on a copy of the manifests, with an empty cache, up to the first download. */
 async function npmCi(t: ExecutionContext, lockfile: Lockfile): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-npm-ci-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

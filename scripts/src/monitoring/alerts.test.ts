@@ -12,7 +12,7 @@ import { promtool } from './promtool.ts';
 await testWith(helm);
 const alertTest = await testWith(promtool);
 
-/** The values of series by minute, or one for all; undefined where the series is missing. */
+/** Values of series by minute, or one value for all minutes; undefined if the series is missing. */
 type Series = Record<string, number | ((minute: number) => number) | undefined>;
 
 const healthy: Series = Object.fromEntries(unitNames.map((unit) => [`parley_ready{unit="${unit}",pod="1"}`, 1]));
@@ -59,7 +59,7 @@ interface Case {
   never: Series[];
 }
 
-/** By alert; numbers are the nearest to its threshold, and what is given is added to a healthy installation. */
+/** Cases by alert. Each has values on both sides of the threshold, close to it, in addition to those of a healthy installation. */
 const cases: Record<string, Case> = {
   // Subgraphs answer the gateway, not clients.
   ParleyRequestsFail: failures(graph, { [graph('error').replace('gateway', 'agent')]: perMinute(1) }),

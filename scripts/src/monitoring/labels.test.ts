@@ -15,7 +15,7 @@ test.before(async () => {
   exported = await exportedLabels();
 });
 
-/** What is wrong with a query, and with a text that names labels of what it returns. */
+/** The problems of a query, and of a text that uses the labels of its result. */
 function problemsOf(query: string, named: string[]): string[] {
   const { labels, problems } = queryLabels(query, exported);
   const missing = named.filter((label) => !labels?.has(label)).map((label) => `its result has no label ${label}`);

@@ -12,7 +12,7 @@ const operations = new Map([
 ]);
 const names = { operations, services: ['room', 'door'] };
 
-/** What the check says of a file of this text. */
+/** The check's report about a file with this text. */
 function check(t: ExecutionContext, text: string, file = 'file.ts'): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-operation-names-'));
   t.teardown(() => rmSync(root, { recursive: true }));

@@ -4,7 +4,7 @@ import { parseSync } from '@swc/core';
 
 /** The names that the check looks for. */
 export interface OperationNames {
-  /** Root fields by type and field, such as `Mutation.login`, with the service that serves each; undefined where none does. */
+  /** Root fields by type and field, such as `Mutation.login`, with the service that serves each; undefined if none does. */
   operations: ReadonlyMap<string, string | undefined>;
   /** The names of all services. Of an operation that is called like a service only `Query.agent` counts, with its type. */
   services: readonly string[];
@@ -70,8 +70,9 @@ interface Node {
 }
 
 /**
- * @param at where the words start: a byte of the file, counted from 1.
- * @param onlyFull whether a name counts only with its type: `Query.room`.
+ * Receives found words.
+ * @param at start of the words: a byte of the file, counted from 1
+ * @param onlyFull whether a name counts only with its type: `Query.room`
  */
 type Find = (words: string[], at: number, onlyFull?: boolean) => void;
 
@@ -123,7 +124,7 @@ function visitKeys(node: unknown, find: Find): void {
   } else if (!node.type || wrappers.has(node.type)) for (const each of Object.values(node)) visitKeys(each, find);
 }
 
-/** 0 for what has no place of its own, such as an argument. */
+/** The start of a node; 0 for nodes without a position, such as arguments. */
 function startOf({ span }: Node): number {
   return (span as { start: number } | undefined)?.start ?? 0;
 }

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 
-/** A checkout with the command `hello`, on a machine whose npm installs nothing but writes down that it was asked. */
+/** A checkout with the command `hello`, and an npm that installs nothing but records its calls. */
 function checkout(
   t: ExecutionContext,
   { npm = installs, node = process.execPath }: { npm?: string; node?: string } = {},
@@ -46,7 +46,7 @@ function checkout(
 
 const installs = `mkdir -p node_modules/node/bin && ln -sf ${process.execPath} node_modules/node/bin/node`;
 
-/** What every system has, without its Node and npm. */
+/** A folder with the tools of every system, without its Node and npm. */
 function systemTools(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-tools-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

@@ -7,12 +7,12 @@ import { root } from '../root.ts';
 
 /** One migration and its observed effects. */
 export interface Step {
-  /** `session/001-conversations`; those of every schema are `chassis/…`. */
+  /** The name, e.g. `session/001-conversations`; migrations of every schema begin with `chassis/`. */
   name: string;
   contracts: string | undefined;
   /** The hash of its statements, without comments and formatting. */
   hash: string;
-  /** What it breaks for the previous version, one sentence each. */
+  /** Incompatibilities with the previous version, one sentence each. */
   losses: string[];
 }
 

@@ -29,7 +29,7 @@ interface Typing extends Omit<Typed, 'positionals' | 'numbers'> {
   onOutput?: (text: string, enough: () => void) => void;
 }
 
-/** What somebody sees who types `scripts/rpc …`. */
+/** Runs `scripts/rpc …` and returns its output. */
 async function typed(
   t: ExecutionContext,
   positionals: string[],
@@ -51,7 +51,7 @@ async function typed(
   return { code, ...seen };
 }
 
-/** A `session` unit of real wire that answers by `handlers`. */
+/** A `session` server over real gRPC whose calls are handled by `handlers`. */
 async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServiceImplementation<MeshContext>>) {
   const used = { getTranscript: async () => ({ messages: [] }), ...handlers };
   const { address } = await serveStub(t, SessionServiceDefinition, used, { callers: createCallers(meshKey) });

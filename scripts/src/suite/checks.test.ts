@@ -6,7 +6,7 @@ import { root } from '../root.ts';
 /** Patterns, names of `namedInputs` of nx.json, and what is no file. */
 type Inputs = (string | object)[];
 
-/** What a check reads beside its own code and what that imports, which may be any source file. */
+/** Files that a check reads in addition to its own code and imports, which may be any source files. */
 const reads: Record<string, string[]> = {
   lockfile: ['package-lock.json'],
   generated: ['**/*.graphql', '**/package.json', '**/*.md', 'protos/**/*.*', 'gateway/**/*.json'],

@@ -16,8 +16,8 @@ export interface Command {
 }
 
 /**
- * Runs a command in a process group of its own, so that none of its children outlives it.
- * @returns its output, stdout and stderr in the order of arrival.
+ * Runs a command in its own process group, so that none of its children survives it.
+ * @returns its stdout and stderr in order of arrival
  */
 export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onMessage }: Command) {
   if (signal.aborted) return { ok: false, output: `${command}: ${signal.reason}` };
@@ -50,7 +50,7 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
     return { ok: code === 0, output };
   } catch {
     if (child.kill('SIGKILL')) await once(child, 'exit');
-    // What has left its group may keep them open.
+    // A process that has left the group may keep them open.
     for (const stream of child.stdio) stream?.destroy();
     if (child.connected) child.disconnect();
     if (timeoutSignal.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;

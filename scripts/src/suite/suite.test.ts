@@ -182,11 +182,11 @@ test.serial('for a person at work a failure is a failure at once', async (t) => 
   t.is(last[1], '1 passed, 1 failed');
 });
 
-/** What the workspace `one` declares when its files share a process. */
+/** The `parley.tests` of workspace `one` when its files share a process. */
 const shared = (once: string[] = []) =>
   JSON.stringify({ type: 'module', parley: { tests: { together: ['**'], once } } });
 
-/** As many files as asked, each of which fails once, with titles that differ. */
+/** Makes `count` files that each fail once, with different titles. */
 const unsteadyFiles = (count: number) =>
   Object.fromEntries(
     Array.from({ length: count }, (_, n) => [`one/${n}.test.ts`, failing(1).replace('it is', `${n} is`)]),

@@ -34,7 +34,7 @@ function newTotals(say: SuiteOptions['say']) {
     failed: 0,
     skipped: 0,
     unsteady: 0,
-    /** What failed, a line each: repeated at the end, because a long output is often kept only in part. */
+    /** The failures, one per line. They are repeated at the end, because long output is often kept only in part. */
     failures: [] as string[],
     fail(what: string, output: string) {
       this.failed += 1;

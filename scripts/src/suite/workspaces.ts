@@ -3,13 +3,13 @@ import { basename, join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 import { readWorkspaces } from '../read-workspaces.ts';
 
-/** What tests of a workspace can need: real servers, and the meshes that are started once for a run. */
+/** Resources that tests of a workspace can need: real servers, and the meshes that are started once for a run. */
 export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
 export type Need = (typeof needs)[number];
 
 /** `parley.tests` of a workspace's package.json: how the runner handles its tests. */
 const declaration = z.strictObject({
-  /** What they use if it is available. Default: nothing. */
+  /** Resources that tests use if available. Default: none. */
   needs: z.array(z.enum(needs)).default([]),
   /** Files that are never run again when they fail under CI, nor what shares their process. Patterns relative to the folder. */
   once: z.array(z.string()).default([]),

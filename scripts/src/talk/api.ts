@@ -9,7 +9,7 @@ export interface Failure {
   code?: unknown;
 }
 
-/** Its `code` is that of the contract, e.g. `BAD_REQUEST`, or the close code of a socket. */
+/** An error of the API. `code` is the contract's code, e.g. `BAD_REQUEST`, or the close code of a socket. */
 export class ApiError extends Error {
   readonly code: unknown;
 
@@ -25,7 +25,7 @@ const refresh = `mutation ($refreshToken: String!) {
 
 export interface Api {
   url: string;
-  /** The same API for somebody else, who is known by these headers. */
+  /** The same API for another caller, who is identified by these headers. */
   as: (headers: Record<string, string>) => Api;
   /** Uses these tokens from now on. */
   signIn: (given: Tokens) => void;

@@ -110,7 +110,7 @@ function callLines(screen: Screen) {
   };
 }
 
-/** The documents whose passages a reply was given: a line of its own, or none. */
+/** Prints a line with the documents whose passages a reply used, if there are any. */
 function showSources({ citations }: Message, screen: Screen): void {
   const names = new Set(citations?.map(({ documentName }) => documentName));
   if (names.size > 0) screen.note(`— from ${[...names].join(', ')}`);
@@ -118,14 +118,14 @@ function showSources({ citations }: Message, screen: Screen): void {
 
 const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 8 });
 
-/** The model and the cost of a reply, where they are known and it costs something: a line of its own, or none. */
+/** Prints a line with the model and the cost of a reply, if they are known and it costs something. */
 function showFigures({ modelId, costUsd }: Message, screen: Screen): void {
   const figures = [modelId, costUsd > 0 ? usd.format(costUsd) : null].filter((each) => each !== null);
   if (figures.length > 0) screen.note(`— ${figures.join(', ')}`);
 }
 
 export interface Conversation {
-  /** Shows the greeting, where the agent has one. */
+  /** Prints the agent's greeting, if it has one. */
   greet: () => Promise<void>;
   /** Sends a message and shows its reply. @throws ApiError when the message is refused. */
   send: (text: string) => Promise<void>;

@@ -8,7 +8,7 @@ const ingest = 'mutation ($input: IngestDocumentInput!) { passages: ingestDocume
 const find = 'query ($id: ID!) { agent(id: $id) { knowledgeBaseIds } }';
 const attach = 'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { id } }';
 
-/** Stores text files in a new knowledge base, and answers its id. @throws Error for a file that cannot be read */
+/** Stores text files in a new knowledge base and returns its id. @throws Error for a file that cannot be read */
 export async function storeDocuments(
   api: Api,
   files: readonly string[],

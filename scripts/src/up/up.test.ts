@@ -25,7 +25,7 @@ interface Place {
   temporary: string;
 }
 
-/** A place for a mesh, removed with the test, or with whatever else tears down. */
+/** A data folder for a mesh, removed at the end of the test. */
 function newPlace(t: Pick<ExecutionContext, 'teardown'>): Place {
   const folder = mkdtempSync('/tmp/parley-up-'); // short: the path of a socket in it may have 104 bytes
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ export interface Typing {
   input?: string;
 }
 
-/** What somebody sees who types `scripts/admin …`. */
+/** Runs `scripts/admin …` and returns its output. */
 export async function typed(args: string[], { env = {}, input = '' }: Typing = {}) {
   const seen = { stdout: '', stderr: '' };
   const terminal = {

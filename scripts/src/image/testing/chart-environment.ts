@@ -1,7 +1,10 @@
 import { addressesOf, planReplicas, portSettings, type Replica } from '@parley/mesh/replicas';
 import { type ChartPod, chartRelease } from './chart-release.ts';
 
-/** What the chart gives to the container of a unit, with ports and addresses of this machine. @param engines the settings of its servers. */
+/**
+ * The environment that the chart gives to a unit's container, with ports and addresses of this machine.
+ * @param engines the settings of its servers
+ */
 export async function chartEnvironment(unit: string, engines: Record<string, string>) {
   const replicas = (await planReplicas()).flat();
   const own = replicas.find(({ name }) => name === `${unit}-1`);

@@ -3,7 +3,7 @@ import { type Manifest, render } from '../../chart/render.ts';
 
 type Container = NonNullable<ReturnType<typeof containerOf>>;
 
-/** What the chart makes of one version: its pods, how they are found, and its hooks. */
+/** The chart's output for one version: its pods, services and hooks. */
 export type ChartRelease = Awaited<ReturnType<typeof chartRelease>>;
 export type ChartPod = ChartRelease['pods'][number];
 export type ChartService = ChartRelease['services'][number];
@@ -15,7 +15,7 @@ export interface ChartReleaseOptions {
   config?: Record<string, string>;
   /** Other values, by their paths. */
   values?: object;
-  /** The folder of its chart. Default: that of this checkout. */
+  /** The chart's folder. Default: the chart of this checkout. */
   chart?: string;
 }
 
@@ -54,7 +54,7 @@ export async function chartRelease({ engines, config = {}, values = {}, chart }:
         isHeadless: clusterIP === 'None',
       };
     }),
-    /** What it gives to the container of the hook that `migrate`s, or that makes `topics`. */
+    /** The container of the hook `migrate` or `topics`. */
     hook: (job: string) => hookOf(manifests, job, engines),
   };
 }
@@ -68,7 +68,7 @@ function hookOf(manifests: Manifest[], job: string, engines: Record<string, stri
   return { args: container.args ?? [], env, limitMb: limitOf(container) };
 }
 
-/** What comes from the Secret: addresses and logins of the servers, and what a container does not start without. */
+/** Values of the Secret: server addresses, logins, and settings without which a container does not start. */
 function secretsOf({ env }: Container, engines: Record<string, string>): Record<string, string> {
   const needed = env.filter(({ name, value, valueFrom }) => {
     return value === undefined && (name in engines || !valueFrom.secretKeyRef.optional);

@@ -74,7 +74,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     balancers.set(name, { proxy, address });
   }
 
-  /** The addresses of the pods of each headless Service, as its DNS answers now. */
+  /** The addresses of the pods of each headless Service, which its DNS returns. */
   const names = new Map<string, string[]>();
   const addressesOf = (unit: string) => [...ready].filter((pod) => pod.unit === unit).map(({ address }) => address);
   /** Pods that Services count in. */
@@ -123,7 +123,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
   const becomesReady = ({ process, address, chart }: Pod) =>
     process.answers(`http://${address}:${chart.ports['ops']}/readyz`);
 
-  /** As the kubelet does it, while the Services learn of it. */
+  /** Removes a pod like the kubelet, while the Services are updated. */
   async function remove(pod: Pod): Promise<void> {
     const { name, unit, chart, process } = pod;
     ready.delete(pod);
@@ -162,7 +162,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     ended: ended as readonly PodEnd[],
     /** The address of the gateways' Service. */
     url: `http://${addressOfGateways()}/graphql`,
-    /** Runs a hook of a release. @throws Error with its output where it fails. */
+    /** Runs a hook of a release. @throws Error with its output if it fails */
     async run({ folder, chart }: Release, job: string): Promise<string> {
       const hook = startImage(t, folder, { name: 'commands', ...chart.hook(job), etc });
       const how = await hook.ended;

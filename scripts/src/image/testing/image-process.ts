@@ -13,7 +13,7 @@ export interface ImageProcessOptions {
   env: Record<string, string>;
   /** The memory limit of its container. */
   limitMb: number;
-  /** The folder that is its `/etc`, where it resolves names. Only with `hasNamespaces`. */
+  /** The folder for its `/etc`, which configures name resolution. Only with `hasNamespaces`. */
   etc?: string;
 }
 
@@ -24,7 +24,7 @@ const tmpMb = 512;
 /** How often the memory of its processes is added up. */
 const lookAgainMs = 500;
 
-/** Whether this user may run processes in namespaces of their own. */
+/** Whether this user may run processes in their own namespaces. */
 export function hasNamespaces(): boolean {
   return spawnSync('unshare', [...namespaces, 'true']).status === 0;
 }
@@ -68,7 +68,7 @@ export function startImage(
     if (!t.passed) t.log(name, output.split('\n').slice(-20).join('\n'));
   });
   return {
-    /** What it wrote so far. */
+    /** Its output so far. */
     output: () => output,
     /** Its exit code, or the signal that ended it. */
     ended,
@@ -81,7 +81,7 @@ export function startImage(
       look();
       return peak;
     },
-    /** Resolves when this address answers 200. @throws Error with the output when the process ends before. */
+    /** Resolves when this URL returns 200. @throws Error with the output if the process ends before */
     async answers(url: string): Promise<void> {
       const end = new AbortController();
       void ended.then(() => end.abort());

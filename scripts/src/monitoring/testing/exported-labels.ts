@@ -12,7 +12,7 @@ import { Histogram, type Metric, Registry } from 'prom-client';
 import { root } from '../../root.ts';
 import type { Exported } from './query-labels.ts';
 
-/** What Prometheus adds when it reads a process of the chart. */
+/** Labels that Prometheus adds when it scrapes a process of the chart. */
 const ofScrapes = ['namespace', 'pod', 'service', 'container', 'endpoint', 'instance', 'job'];
 
 /** Starts all units in this process, and tells which metrics they have with which labels. */
@@ -92,7 +92,7 @@ async function startAndStop(): Promise<void> {
   }
 }
 
-/** The metrics that are registered meanwhile, with the unit that their registry names. */
+/** The metrics that are registered during `work`, with the unit of their registry. */
 async function registeredBy(work: () => Promise<void>): Promise<{ unit: string; metric: Metric }[]> {
   const registered: { registry: Registry; metric: Metric }[] = [];
   const { registerMetric } = Registry.prototype;

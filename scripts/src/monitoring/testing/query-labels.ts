@@ -2,11 +2,11 @@ import { parser } from '@prometheus-io/lezer-promql';
 
 type SyntaxNode = ReturnType<typeof parser.parse>['topNode'];
 
-/** What units export, as a query sees it. */
+/** The exported metrics that a query can use. */
 export interface Exported {
-  /** The labels of a metric, those of scrapes included, by each unit that exports it; undefined where none does. */
+  /** The labels of a metric for each unit that exports it, including those added by scrapes; undefined if no unit exports it. */
   labelsOf(metric: string): ReadonlyMap<string, ReadonlySet<string>> | undefined;
-  /** All values that a label can have; undefined where there is no end of them. */
+  /** All values that a label can have; undefined if they are unbounded. */
   valuesOf(metric: string, label: string): ReadonlySet<string> | undefined;
 }
 
@@ -106,7 +106,7 @@ export function queryLabels(query: string, exported: Exported): QueryLabels {
     const [left, right] = [node.firstChild, node.lastChild].map((side) => (side ? labelsIn(side) : undefined));
     if (!left || !right) return left ?? right;
     if (node.getChild('Or')) return intersection([left, right]);
-    // Series of both sides meet only where all of their labels are the same.
+    // Series of both sides match only if all of their labels are equal.
     if (intersection([left, right]).size < Math.max(left.size, right.size))
       problems.push(`both sides have other labels: ${textOf(node)}`);
     return left;

@@ -1,4 +1,4 @@
-/** What ava loads in each process before the test file: the other files that share the process. */
+/** Loaded by ava in each process before the test file: imports the other files that share the process. */
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import test from 'ava';
