@@ -12,6 +12,11 @@ export interface Hierarchy {
   controllers: string[];
 }
 
+/**
+ * The share of the processors that a cluster gets when others want them, as that of so many processes: what runs outside of groups
+ * counts by the process, a group as one.
+ */
+const processorShare = 20;
 const needed = ['cpu', 'cpuset', 'memory', 'pids'];
 
 /** The hierarchies in `/proc/self/mountinfo`. Those of version 2 have their controllers in a file. */
@@ -62,6 +67,11 @@ export function makeGroups(names: string[], hierarchies = findHierarchies()): st
       // An empty set of processors admits no process; a new group of version 1 has one.
       if (version === 1) for (const file of ['cpuset.cpus', 'cpuset.mems']) inherit(group, file);
     }
+  }
+  for (const { folder, version } of hierarchies) {
+    const [file, ofOne] = version === 1 ? (['cpu.shares', 1024] as const) : (['cpu.weight', 100] as const);
+    const target = join(folder, clusterGroup, file);
+    if (existsSync(target)) writeFileSync(target, String(processorShare * ofOne));
   }
   return join(trackingHierarchy(hierarchies)?.folder ?? '', clusterGroup, 'system/cgroup.procs');
 }

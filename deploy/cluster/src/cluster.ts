@@ -54,7 +54,10 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   await installPrograms({ tools: folders.tools, signal, say });
   await exclusively(lockOf(folders), signal, async () => {
     const present = readNodes(folders);
-    if (standingCluster() !== undefined && stopped(folders).length === 0) {
+    const ended = stopped(folders);
+    // Where all have ended, as after a restart of the machine, there is nothing to lose.
+    if (present.length > 0 && ended.length < programsOf(present).length) {
+      if (ended.length > 0) throw new Error(`these have ended: ${ended.join(', ')}; scripts/cluster down comes first`);
       if (present.length === nodes.length) return;
       throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
     }
@@ -220,10 +223,11 @@ export async function status(folders: ClusterFolders): Promise<ClusterState | un
   return { stopped: down, nodes: nodesIn(nodes), pods: podsIn(pods) };
 }
 
+const programsOf = (nodes: Node[]) => [...controlPlane, ...nodes.flatMap(programsOfNode)];
+
 /** The programs that should run and do not. */
 function stopped(folders: Pick<ClusterFolders, 'state'>): string[] {
-  const programs = [...controlPlane, ...readNodes(folders).flatMap(programsOfNode)];
-  return programs.filter((name) => findProgram(folders, name) === undefined);
+  return programsOf(readNodes(folders)).filter((name) => findProgram(folders, name) === undefined);
 }
 
 /** Waits for the nodes and for the pods of `kube-system`. @throws Error that says what is not ready. */
