@@ -102,10 +102,10 @@ story('the examples of agent are as its page shows them', async (t, mesh) => {
   mesh.model.answer('Greet whoever comes.', written(greeting, 'Greets by name.'));
   mesh.model.answer('Say goodbye instead.', written(farewell, 'Says goodbye.'));
   const generate = `mutation ($input: AiGenerateWorkflowInput!) {
-    aiGenerateWorkflow(input: $input) { definition summary costUsd } }`;
+    aiGenerateWorkflow(input: $input) { definition summary } }`;
   await send(ada, generate, { input: { prompt: promptOf(ada, 'Greet whoever comes.') } });
   const change = `mutation ($input: GenerateWorkflowDiffInput!) {
-    generateWorkflowDiff(input: $input) { patch summary costUsd } }`;
+    generateWorkflowDiff(input: $input) { patch summary } }`;
   await send(ada, change, { input: { workflowId, instruction: promptOf(ada, 'Say goodbye instead.') } });
   await send(ada, remove, { id: workflowId });
   await send(
