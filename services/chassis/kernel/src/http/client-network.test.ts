@@ -1,5 +1,13 @@
 import test from 'ava';
-import { clientNetwork, isWithin, plainAddress, readAddress, readNetwork, widerNetwork } from './client-network.ts';
+import {
+  clientNetwork,
+  isWithin,
+  plainAddress,
+  readAddress,
+  readNetwork,
+  widerNetwork,
+  widestNetwork,
+} from './client-network.ts';
 
 test('limits count IPv6 clients by their /64, and IPv4-mapped IPv6 as IPv4', (t) => {
   t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
@@ -56,4 +64,11 @@ test('the wider network of an address is a /24 or a /48', (t) => {
   t.is(widerNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1::/48');
   t.is(widerNetwork('fe80::1%eth0'), 'fe80::/48');
   t.is(widerNetwork('nowhere'), 'unknown');
+});
+
+test('the widest network of an address is a /16 or a /32', (t) => {
+  t.is(widestNetwork('203.0.113.9'), '203.0.0.0/16');
+  t.is(widestNetwork('::ffff:203.0.113.9'), '203.0.0.0/16');
+  t.is(widestNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8::/32');
+  t.is(widestNetwork('nowhere'), 'unknown');
 });

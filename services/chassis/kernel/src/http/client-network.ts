@@ -18,13 +18,22 @@ export function clientNetwork(address: string): string {
   return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** The network of a site or provider: the IPv4 /24 or IPv6 /48 of the address; else `unknown`. */
+/** The network of a site: the IPv4 /24 or IPv6 /48 of the address; else `unknown`. */
 export function widerNetwork(address: string): string {
   const read = readAddress(address);
   if (!read) return 'unknown';
   if (read instanceof ipaddr.IPv6)
     return `${new ipaddr.IPv6([...read.parts.slice(0, 3), 0, 0, 0, 0, 0]).toString()}/48`;
   return `${read.toString().replace(/\d+$/u, '0')}/24`;
+}
+
+/** The network of a provider: the IPv4 /16 or IPv6 /32 of the address; else `unknown`. */
+export function widestNetwork(address: string): string {
+  const read = readAddress(address);
+  if (!read) return 'unknown';
+  if (read instanceof ipaddr.IPv6)
+    return `${new ipaddr.IPv6([...read.parts.slice(0, 2), 0, 0, 0, 0, 0, 0]).toString()}/32`;
+  return `${read.toString().replace(/\d+\.\d+$/u, '0.0')}/16`;
 }
 
 /**

@@ -143,6 +143,16 @@ test('a full queue drops a call of the longest flow for a shorter one, else it r
   t.is(queue.parties, 0);
 });
 
+test('a full queue for some of the calls names them in its refusal', async (t) => {
+  const { call } = setup({ inFlight: 1, waiting: 1, label: 'of guests' });
+  void call('a');
+  void call('b');
+  t.like(await t.throwsAsync(call('c')), {
+    kind: 'tooManyRequests',
+    message: 'Too many requests of guests at once; try again in a moment',
+  });
+});
+
 /** Numbers that look random, the same each time. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;

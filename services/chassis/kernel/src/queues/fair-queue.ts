@@ -5,7 +5,10 @@ export interface ShareLimits {
   inFlight?: number;
   /** Maximum number of queued calls; one more is refused. Default: unlimited. */
   waiting?: number;
-  /** Names the party's calls in the message of that refusal. Default: `of this <kind>`. */
+  /**
+   * Names the party's calls in the message of that refusal. Default: `of this <kind>`. Of a whole queue: names its calls where they
+   * are not all that there are; it then refuses with `tooManyRequests` where another one is `unavailable`.
+   */
   label?: string;
 }
 
@@ -88,6 +91,8 @@ export function fairQueue<Kind extends string>({
     active: new Map<string | number, Party>(),
   }));
   const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
+  const tooManyOfAll = () =>
+    limits.label === undefined ? unavailable('Too many requests at once; try again in a moment') : tooMany(all);
   /** Groups with queued calls, and those of them with flows that may begin, the next one first. */
   const groups = new Set<Party>();
   const readyGroups = new Set<Party>();
@@ -259,8 +264,8 @@ export function fairQueue<Kind extends string>({
      * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
      * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
      * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already or would wait for longer than
-     * `longestWaitMs`, or when the full queue drops it for a party with fewer; `unavailable` when the queue is full and no party in it has
-     * more calls than this one's, or when all wait for too long.
+     * `longestWaitMs`, or when the full queue drops it for a party with fewer; `unavailable` (with a `label`: `tooManyRequests`) when the
+     * queue is full and no party in it has more calls than this one's, or when all wait for too long.
      */
     enter(ids: Parties<Kind>, signal?: () => AbortSignal | undefined, continues = false): Release | Promise<Release> {
       const parties = partiesOf(ids);
@@ -314,10 +319,6 @@ function toEnd<T>(set: Set<T>, item: T): void {
 function firstOf<T>(items: Iterable<T> = []): T | undefined {
   const [first] = items;
   return first;
-}
-
-function tooManyOfAll(): DomainError {
-  return unavailable('Too many requests at once; try again in a moment');
 }
 
 function tooMany(party?: Party): DomainError {
