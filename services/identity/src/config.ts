@@ -50,7 +50,7 @@ export const identitySettings = {
       'IDENTITY_HASHES_AT_ONCE',
       // Not a default of the type, which lists show: they are the same on every machine.
       positiveInt.optional().transform((count) => count ?? Math.max(1, Math.min(4, availableParallelism() - 1))),
-      'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority. Half as many more places are for whoever is signed in, or signs in from an address that the account has used.',
+      'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority. Half as many more places are for whoever is signed in, or signs in from an address that the account has used; there accounts are served in turn.',
       { without: 'cores − 1, 1 to 4' },
     ),
     waiting: setting(

@@ -86,7 +86,7 @@ test('every operation that hashes a password queues it by client network, user a
   const from = { address: '2001:db8:1:2::/64', network: '2001:db8:1::/48', signal };
   t.deepEqual(requesters, [
     { ...from, isKnown: false, user: undefined, signIn: undefined },
-    { ...from, isKnown: false, user: undefined, signIn: undefined },
+    { ...from, isKnown: false, user: caller.userId, signIn: undefined },
     { ...from, isKnown: true, user: caller.userId, signIn: caller.signInId },
   ]);
 });

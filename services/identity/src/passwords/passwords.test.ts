@@ -112,6 +112,17 @@ test('a known requester does not wait behind strangers, also where their queue i
   t.true(done.indexOf('known') < 5, done.join());
 });
 
+test('accounts are served round-robin in their own places, from however many networks each is used', async (t) => {
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 30 });
+  const done: string[] = [];
+  const ask = async (address: string, user: number) => {
+    await passwords.hash('correct horse', { address, network: address, isKnown: true, user });
+    done.push(address);
+  };
+  await Promise.all([...['a1', 'a2', 'a3', 'a4'].map((address) => ask(address, 1)), ask('b1', 2)]);
+  t.deepEqual(done, ['a1', 'a2', 'b1', 'a3', 'a4']);
+});
+
 // Latency of other requests during logins is measured by `logins` in deploy/bench only.
 test('hashing leaves the event loop free', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });

@@ -19,6 +19,7 @@ export interface Requester {
    * capacity.
    */
   isKnown?: boolean | undefined;
+  /** The account of the requester or, at a login, the one that the password is checked for. */
   user?: number | undefined;
   signIn?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -54,7 +55,8 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
   const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
   // Additional slots rather than reserved ones, which would be idle most of the time. Under load, the operating system
   // shares the processors.
-  const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { address: {} } });
+  // By account, because one that has been used from many networks is still one.
+  const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { user: {} } });
   const threads = workerPool(startHashThread);
 
   async function waitForSlot(requester: Requester): Promise<Release> {

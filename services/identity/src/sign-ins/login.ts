@@ -37,7 +37,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
     // Without an account, queries the unused id 0, so that the same statement runs.
     return { found, isKnown: await signInStore(db).hasSignedInFrom(found?.userId ?? 0, ip) };
   });
-  const requester = { ...anyone, isKnown };
+  const requester = { ...anyone, isKnown, user: found?.userId };
   const subject = subjectOf(found, input);
   const lockState = await ports.loginLock.countAttempt(subject, ip);
   const account = await verifyAccount(ports, lockState, found, input.password, requester).catch(
