@@ -85,7 +85,7 @@ export const gatewaySettings = {
     perTenant: setting(
       'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',
       positiveInt.default(16),
-      'The same of one tenant, of a user in none, of all attempts to sign in together, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
+      'The same of one tenant, of a user in none, of all attempts to sign in from networks where one succeeded in the last 30 days, of all other attempts, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
     ),
     waitingPerClient: setting(
       'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
@@ -95,7 +95,7 @@ export const gatewaySettings = {
     waitingPerTenant: setting(
       'GATEWAY_SUBGRAPH_WAITING_PER_TENANT',
       positiveInt.default(2_000),
-      'The same of one tenant, of a user in none, and of all who are not signed in together.',
+      'The same of each of those that `GATEWAY_SUBGRAPH_CALLS_PER_TENANT` is for.',
     ),
   },
   long: {

@@ -27,6 +27,7 @@ import { createSupergraph, type Supergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
 import { publicHttp } from './http/public-http.ts';
 import { idempotencyKeys } from './idempotency/idempotency-keys.ts';
+import { knownNetworks } from './limits/known-networks.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { waitingQueues } from './limits/waiting-queues.ts';
 import { openSockets } from './socket/open-sockets.ts';
@@ -78,7 +79,8 @@ export function publicServer(options: PublicServerOptions): Part {
   /** The schema of all subgraphs, who may ask it, and the server that executes it. */
   async function openGraph() {
     const sdl = await readSdl();
-    const made = await createSupergraph({ ...config, sdl, callers, addresses, mesh, log });
+    const networks = knownNetworks({ keyValue, ring: config.avatarTokenKeys, log });
+    const made = await createSupergraph({ ...config, sdl, callers, knownNetworks: networks, addresses, mesh, log });
     supergraph = made;
     opened.defer(() => made.close());
 

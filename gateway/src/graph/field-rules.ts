@@ -1,5 +1,5 @@
 import type { CredentialKind } from '@parley/graph/access';
-import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
+import { type FieldDefinitionNode, Kind, parse, type TypeNode, type ValueNode } from 'graphql';
 import type { RootField } from './root-fields.ts';
 
 /** The directives of a root field; the shared SDL header explains each. */
@@ -18,6 +18,8 @@ export interface FieldRule {
   /** Maximum concurrent calls per tenant of the long-running fields of this subgraph. */
   callsPerTenant?: number;
   passedThrough?: boolean;
+  /** The result is an access token. */
+  signsIn?: boolean;
 }
 
 export interface Throttle {
@@ -87,7 +89,12 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
     ...(directive(field, 'passedThrough') && { passedThrough: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
     ...(changesCaller?.tenant === true && { changesTenant: true }),
+    ...(isAccessToken(field.type) && { signsIn: true }),
   };
+}
+
+function isAccessToken(type: TypeNode): boolean {
+  return type.kind === Kind.NAMED_TYPE ? type.name.value === 'AccessToken' : isAccessToken(type.type);
 }
 
 function directive({ directives }: FieldDefinitionNode, name: string): Record<string, unknown> | undefined {

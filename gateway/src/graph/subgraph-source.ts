@@ -4,19 +4,14 @@ import { graphError } from '@parley/graph/graph-errors';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
-import {
-  type FairQueue,
-  type FairQueueLimits,
-  fairQueue,
-  type Parties,
-  type Release,
-} from '@parley/kernel/queues/fair-queue';
+import { type FairQueue, type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { GraphQLError } from 'graphql';
 import { type Dispatcher, errors } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { tookEffect } from '../idempotency/took-effect.ts';
+import type { FoundNetwork, KnownNetworks } from '../limits/known-networks.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import type { AnswerBudget } from './read-answer.ts';
@@ -24,7 +19,7 @@ import { readBytes, readJson } from './read-answer.ts';
 import type { RootField } from './root-fields.ts';
 import { requestedFields, runningMutations, splitMutations } from './split-mutations.ts';
 import { subgraphConnections, wasNotSent } from './subgraph-connections.ts';
-import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
+import { type Attempt, attemptLimits, attemptSharesOf, type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
   /** The service that owns the subgraph; the audience of minted callers. */
@@ -32,6 +27,7 @@ export interface SubgraphSourceOptions {
   url: string;
   rules: FieldRules;
   callers: Callers;
+  knownNetworks: KnownNetworks;
   tls: MeshTls | undefined;
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
@@ -58,6 +54,7 @@ export function subgraphSource({
   url,
   rules,
   callers,
+  knownNetworks,
   tls,
   timeoutMs,
   connectionMs,
@@ -69,6 +66,8 @@ export function subgraphSource({
   // The pool's own queue is first in, first out, so one client could fill it.
   const usual = fairQueue(calls);
   const longRunning = fairQueue(long.calls);
+  const attempts = { new: fairQueue(attemptLimits(calls)), known: fairQueue(attemptLimits(calls)) };
+  const longAttempts = { new: fairQueue(attemptLimits(long.calls)), known: fairQueue(attemptLimits(long.calls)) };
   /** Queues of fields with their own bound, keyed by `callsPerTenant`. */
   const boundQueues = new Map<number, FairQueue<SubgraphShare>>();
   const connections = subgraphConnections({
@@ -81,13 +80,22 @@ export function subgraphSource({
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
-    const answer = await sendFor(readAnswer, request, context, caller);
+    const network = await networkOf(request, context, caller);
+    const answer = await sendFor(readAnswer, request, context, caller, network);
     if (context.heldKey && tookEffect(request, answer)) context.tookEffect = true;
+    if (network && signsIn(request, answer)) network.signedIn();
     return answer;
   }
 
-  async function sendFor<T>(read: Read<T>, request: Query, context: GatewayContext, caller: Caller): Promise<T> {
-    const { client, connection } = context;
+  /** @param network as `networkOf` gives it */
+  async function sendFor<T>(
+    read: Read<T>,
+    request: Query,
+    context: GatewayContext,
+    caller: Caller,
+    network: FoundNetwork | undefined,
+  ): Promise<T> {
+    const { connection } = context;
     const limitMs = context.longRunning ? long.timeoutMs : timeoutMs;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const abort = new AbortController();
@@ -98,8 +106,8 @@ export function subgraphSource({
     });
     try {
       abort.signal.throwIfAborted();
-      const shares = sharesOf(caller, client, isAttempt(request, caller));
-      const end = await enterAll(queuesOf(context), shares, abort.signal, context.begun);
+      const attempt = network && (network.isKnown ? 'known' : 'new');
+      const end = await enterAll(entriesOf(context, caller, attempt), abort.signal, context.begun);
       context.begun = true;
       try {
         return await read(await call(request, context, caller, abort.signal), context.answer);
@@ -118,6 +126,19 @@ export function subgraphSource({
       clearTimeout(timer);
       unsubscribe();
     }
+  }
+
+  /** The queues that a call passes, in order. */
+  function entriesOf(context: GatewayContext, caller: Caller, attempt: Attempt | undefined): Enter[] {
+    const shares = sharesOf(caller, context.client, attempt);
+    const entries = queuesOf(context).map(
+      (queue): Enter =>
+        (...how) =>
+          queue.enter(shares, ...how),
+    );
+    if (!attempt) return entries;
+    const queue = (context.longRunning ? longAttempts : attempts)[attempt];
+    return [(...how) => queue.enter(attemptSharesOf(context.client), ...how), ...entries];
   }
 
   function queuesOf({ longRunning: isLong }: GatewayContext): FairQueue<SubgraphShare>[] {
@@ -145,9 +166,21 @@ export function subgraphSource({
     return queue;
   }
 
+  /** The client's network, where the request attempts to sign in. */
+  async function networkOf(request: Query, { client }: GatewayContext, caller: Caller) {
+    return isAttempt(request, caller) ? knownNetworks.find(client) : undefined;
+  }
+
   /** Sign-in attempts are the public operations whose throttle fails closed. */
   function isAttempt({ query }: Query, { kind }: Caller): boolean {
     return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
+  }
+
+  /** Whether a field that signs in has succeeded. */
+  function signsIn({ query, variables }: Query, { data }: GraphAnswer): boolean {
+    return runningMutations(query, variables).some(
+      (field) => ruleOf(rules, field)?.signsIn && (data?.[field.responseName] ?? null) !== null,
+    );
   }
 
   async function call(
@@ -227,25 +260,30 @@ export function subgraphSource({
       return send(asked, context, await callerOf(currentCaller, () => fields));
     },
     unit,
-    receive: (request, context) => sendFor(readBytes, request, context, context.caller),
+    async receive(request, context) {
+      const { caller } = context;
+      return sendFor(readBytes, request, context, caller, await networkOf(request, context, caller));
+    },
     get waiting() {
-      return [usual, longRunning, ...boundQueues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
+      const ofAttempts = [attempts, longAttempts].flatMap((queues) => [queues.new, queues.known]);
+      return [usual, longRunning, ...boundQueues.values(), ...ofAttempts].reduce(
+        (sum, { waiting }) => sum + waiting,
+        0,
+      );
     },
     close: () => connections.close(),
   };
 }
 
+/** Enters a queue for one call, as `FairQueue.enter`. */
+type Enter = (signal: () => AbortSignal, continues: boolean) => Release | Promise<Release>;
+
 /** Enters one queue after the other. */
-async function enterAll(
-  queues: FairQueue<SubgraphShare>[],
-  shares: Parties<SubgraphShare>,
-  signal: AbortSignal,
-  begun = false,
-): Promise<Release> {
+async function enterAll(entries: Enter[], signal: AbortSignal, begun = false): Promise<Release> {
   const ends: Release[] = [];
   const end = () => ends.forEach((leave) => leave());
   try {
-    for (const queue of queues) ends.push(await queue.enter(shares, () => signal, begun));
+    for (const enter of entries) ends.push(await enter(() => signal, begun));
     return end;
   } catch (error) {
     end();

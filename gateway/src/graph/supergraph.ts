@@ -5,6 +5,7 @@ import type { FairQueueLimits } from '@parley/kernel/queues/fair-queue';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import type { GraphQLSchema } from 'graphql';
+import type { KnownNetworks } from '../limits/known-networks.ts';
 import { ApolloGateway } from './apollo-gateway.ts';
 import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
@@ -26,6 +27,7 @@ export interface Supergraph {
 export interface SupergraphOptions {
   sdl: string;
   callers: Callers;
+  knownNetworks: KnownNetworks;
   addresses: Addresses;
   mesh: MeshOptions | undefined;
   subgraphTimeoutMs: number;
@@ -44,6 +46,7 @@ export function readSupergraph(): Promise<string> {
 export async function createSupergraph({
   sdl,
   callers,
+  knownNetworks,
   addresses,
   mesh,
   subgraphTimeoutMs: timeoutMs,
@@ -67,7 +70,7 @@ export async function createSupergraph({
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
       const limits = { timeoutMs, connectionMs, calls, long, maxAnswerBytes };
-      const source = subgraphSource({ unit: name, url, rules, callers, tls: mesh?.tls, ...limits, log });
+      const source = subgraphSource({ unit: name, url, rules, callers, knownNetworks, tls: mesh?.tls, ...limits, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

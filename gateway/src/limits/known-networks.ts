@@ -1,0 +1,61 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { isDomainError } from '@parley/kernel/errors';
+import type { KeyRing } from '@parley/kernel/secrets/key-ring';
+import type { Logger } from '@parley/kernel/telemetry/log';
+import type { KeyValue } from '@parley/live/key-value/key-value';
+
+const dayMs = 86_400_000;
+const rememberedMs = 30 * dayMs;
+/** A network that was stored within this time is not stored again. */
+const freshMs = dayMs;
+
+export interface KnownNetworksOptions {
+  keyValue: Pick<KeyValue, 'get' | 'set'>;
+  /** The first key hides the addresses; after its rotation all networks are new. */
+  ring: KeyRing;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now?: () => number;
+}
+
+/** A client network, as found before an attempt to sign in. */
+export interface FoundNetwork {
+  isKnown: boolean;
+  /** Stores that a sign-in succeeded. At once; writes only where the stored time is absent or old, and never throws. */
+  signedIn(): void;
+}
+
+export type KnownNetworks = ReturnType<typeof knownNetworks>;
+
+/**
+ * Client networks from which a sign-in succeeded in the last 30 days, shared by all gateways. A key is a MAC of the network, because a
+ * plain hash of an IPv4 address can be guessed; no account is stored with it. While the store is unavailable each network is new.
+ */
+export function knownNetworks({ keyValue, ring, log, now = Date.now }: KnownNetworksOptions) {
+  const [first] = ring;
+  if (!first) throw new Error('the ring has no key');
+  const secret = Buffer.from(hkdfSync('sha256', first.key, '', 'parley known networks', 32));
+  const keyOf = (network: string) =>
+    `parley:known-network:${createHmac('sha256', secret).update(network).digest('base64url')}`;
+
+  function ignored(error: unknown): undefined {
+    // An unavailable store is in the log already: throttles use it too.
+    if (!isDomainError(error, 'unavailable')) log.warn({ err: error }, 'known networks not read or stored');
+  }
+
+  return {
+    /** One read. @param network as `clientNetwork` gives it */
+    async find(network: string): Promise<FoundNetwork> {
+      if (network === 'unknown') return { isKnown: false, signedIn: () => undefined };
+      const key = keyOf(network);
+      const found = await keyValue.get(key).catch(ignored);
+      return {
+        isKnown: found !== undefined,
+        signedIn() {
+          if (found !== undefined && now() - Number(found) < freshMs) return;
+          keyValue.set(key, String(now()), { ttlMs: rememberedMs }).catch(ignored);
+        },
+      };
+    },
+  };
+}
