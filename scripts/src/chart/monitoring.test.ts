@@ -33,7 +33,7 @@ chartTest(
   async (t) => {
     const pages = readFileSync(join(root, 'deploy/README.md'), 'utf8');
     const rules = await alerts();
-    const inPages = [...pages.matchAll(/^\| `(Parley\w+)`/gmu)].map(([, name = '']) => name);
+    const inPages = [...pages.matchAll(/^- `(Parley\w+)`/gmu)].map(([, name = '']) => name);
     t.deepEqual([...new Set(rules.map(({ alert }) => alert))].toSorted(), inPages.toSorted());
     for (const { alert, expr, labels, annotations } of rules) {
       t.true(metricsIn(expr).length > 0, alert);
