@@ -213,7 +213,7 @@ export function readGatewayConfig(env: Environment) {
           tenant: { inFlight: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },
       } satisfies FairQueueLimits<'address' | 'tenant'>,
-      /** After this time, in ms, a subscription counts as started even if its service has not said so. */
+      /** After this time in ms, a subscription counts as started even if its service has not confirmed it. */
       longestMs: 1_000,
     },
   };

@@ -1,5 +1,5 @@
 /**
- * Compares the supergraph with gateway/contract.json, which says what the contract of the public API asks of each operation, and
+ * Compares the supergraph with gateway/contract.json, which contains the public API's contract for each operation. Also compares
  * both with the contract itself, which is kept outside this repository.
  */
 import { spawnSync } from 'node:child_process';

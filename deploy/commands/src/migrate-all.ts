@@ -44,7 +44,10 @@ async function requireRights(databases: readonly MigratedSchema[]): Promise<void
   if (missing.size > 0) throw new Error(`Nothing was migrated:\n${[...missing].join('\n')}`);
 }
 
-/** Adds the causes, because "The database is not available" alone does not say why. None of these messages contains a URL. */
+/**
+ * Adds the causes, because "The database is not available" alone does not explain the problem. None of these messages contains a
+ * URL.
+ */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');

@@ -17,7 +17,7 @@ async function engine(t: ExecutionContext) {
   return { at, calls: () => calls };
 }
 
-/** How often each engine was called, of an installation that gives each unit what `own` says besides. */
+/** Number of calls of each engine, for an installation that adds `own` to each unit's settings. */
 async function callsTo(t: ExecutionContext, own: (unit: string, at: number) => Record<string, string>) {
   const [redis, s3, mail] = [await engine(t), await engine(t), await engine(t)];
   const env = {

@@ -45,7 +45,7 @@ const everyAcl = {
   permissionType: AclPermissionTypes.ANY,
 };
 
-/** A Kafka that allows its login nothing but what ACLs say, and clients of the other listener everything. */
+/** A Kafka that allows its login only what ACLs grant, and clients of the other listener everything. */
 async function guardedKafka(t: ExecutionContext, more = '') {
   const { key, cert } = authority.issue(['localhost']);
   const onOneLine = (pem: string) => pem.trim().replaceAll('\n', '\\n');

@@ -23,7 +23,7 @@ export interface ServerFacts {
   mayCreateRoles: boolean;
   /** Whether it follows another server. */
   isStandby: boolean;
-  /** Whether transactions of the login are read-only unless they say otherwise. */
+  /** Whether transactions of the login are read-only by default. */
   isReadOnly: boolean;
   /** The source of that setting, e.g. `database`. */
   readOnlySource: string;

@@ -6,7 +6,7 @@ import type { UsedSchema } from './postgres-logins.ts';
 
 const oldestVersion = 150_000;
 
-/** Judges a database and its server by what one connection says of them. @param schemas those that are in it */
+/** Checks a database and its server by facts of one connection. @param schemas the schemas in the database */
 export function databaseOutcomes(
   { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
   schemas: readonly Pick<UsedSchema, 'schema'>[],

@@ -11,7 +11,7 @@ export interface RedisNeeds {
 
 export type KeyCommand = keyof typeof harmless;
 
-/** Arguments with which a command changes nothing of a key that is not there. */
+/** Arguments with which a command changes nothing if the key does not exist. */
 const harmless = {
   GET: [],
   PTTL: [],

@@ -30,7 +30,7 @@ async function proxied(t: ExecutionContext, targets: string[], tap?: () => Tap):
   return proxy;
 }
 
-/** A connection whose other side has said who it is. */
+/** A connection whose server has sent its name. */
 async function visit(t: ExecutionContext, { port }: TcpProxy) {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);

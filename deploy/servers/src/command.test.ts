@@ -51,7 +51,7 @@ test('Ctrl-C ends a start with exit code 130, and leaves no process', async (t) 
   const { run } = command(t);
   const tools = emptyFolder(t);
   const file = join(tools, 'pid');
-  // Whatever has to be installed or started goes by flock.
+  // Every installation and start runs through flock.
   const script = `#!/bin/sh\necho $$ >${file}.new\nmv ${file}.new ${file}\nexec sleep 300\n`;
   writeFileSync(join(tools, 'flock'), script, { mode: 0o755 });
   let pid = 0;

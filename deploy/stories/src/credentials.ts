@@ -16,7 +16,7 @@ export function withCredentials(mesh: TestMesh) {
   const [id = '', key = ''] = settings['AVATAR_TOKEN_KEYS']?.split(':') ?? [];
   return {
     ...mesh,
-    // Clients use the first gateway, unless a story says otherwise.
+    // Clients use the first gateway by default.
     ...reachable([url], model.port),
     secondUrl,
     meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),

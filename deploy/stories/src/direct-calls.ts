@@ -12,7 +12,7 @@ export interface UsageSummary {
   breakdown: { model: string; operation: string; count: number }[];
 }
 
-/** The provider of shared meshes whose model has a price: gpt-4o, which answers as the file's own model server says. */
+/** The provider of shared meshes whose model has a price: gpt-4o, served by the file's own model server. */
 export const pricedProvider = 'CLOUD_HOSTED_MODELS';
 
 /** The prompt whose answer the file's model server gives to `text`. */
@@ -21,7 +21,7 @@ export function promptOf(client: Client, text: string): string {
   return client.modelPort === undefined ? text : `[model 127.0.0.1:${client.modelPort}]\n\n${text}`;
 }
 
-/** A client with an API key, each call of which comes from another address: direct calls are throttled by address. */
+/** A client with an API key. Each call has another client address, because direct calls are throttled by address. */
 export async function callerWithKey(owner: Client) {
   const { apiKey = '' } = await owner.withApiKey();
   const caller = () => Object.assign(owner.at(owner.url), { tokens: undefined, apiKey });

@@ -61,7 +61,7 @@ export function observe(mesh: TestMesh): Observed {
     spans,
     written: async () => ({ log: log(), spans: spansText(), metrics: await metricsOf(mesh) }),
     async allWritten() {
-      // A process's lines and spans come in the order in which it wrote them. Those of a turn that fails come last.
+      // Lines and spans of one process are in the order in which it wrote them. Those of a failing turn come last.
       const marker = `marker-${randomUUID()}`;
       mesh.model.answer(marker, { status: 401 });
       const ada = await mesh.person();

@@ -51,7 +51,7 @@ await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()
   },
 });
 
-/** On the same engines and services; it announces itself as `gateway-2`. */
+/** A second gateway on the same engines and services, which announces itself as `gateway-2`. */
 function secondGateway(): Part {
   const { addresses } = mesh.dependencies;
   const announce = (_unit: string, endpoint: Endpoint, address: string) =>

@@ -10,7 +10,7 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
-/** The response to a message, fixed or computed from what the request says of tools: the calls so far and their results. */
+/** The response to a message, fixed or computed from the request's earlier tool calls and their results. */
 type Reply = ModelAnswer | ((sent: SentTools) => ModelAnswer);
 
 /** The response to a request for a judgement, fixed or computed from the request. */

@@ -87,7 +87,7 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
     MESSAGING_URL_INTL: messaging.url,
     ...speech.env,
     IDP_ONE_TIMEOUT_MS: '20000',
-    // A turn goes on without passages that come too late, and stories wait for its citations.
+    // A turn continues without passages that arrive too late, but stories need its citations.
     AGENT_RETRIEVAL_TIMEOUT_MS: '20000',
     // A story waits for its end.
     AGENT_WORKFLOW_TURN_MS: '15000',

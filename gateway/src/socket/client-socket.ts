@@ -94,7 +94,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       if (this.#refused > maxRefusals) this.#closeFlooding('Too many refused operations');
     }
 
-    /** The client may go on sending, so nothing more is read, not even its close frame. */
+    /** The client may continue to send, so nothing more is read, not even its close frame. */
     #closeFlooding(reason: string): void {
       this.#isFlooding = true;
       this.close(4429, reason);

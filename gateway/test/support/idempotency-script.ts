@@ -10,7 +10,7 @@ interface Use {
   result: Buffer | undefined;
 }
 
-/** The keys of an identity service in memory. Leases end when a test says so. */
+/** The keys of an in-memory identity service. Tests control when leases expire. */
 export interface IdempotencyScript {
   leaseMs: number;
   /** Claims that have renewed their lease, as often as they have. */

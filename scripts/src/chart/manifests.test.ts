@@ -20,7 +20,7 @@ const installations: [string, string | undefined, object][] = [
   ['with a pod of operators', 'small', { 'operator.enabled': true }],
 ];
 
-/** The checks that the chart's README tells to leave out of kube-score, with the reasons. */
+/** The checks of kube-score that the chart's README disables, with the reasons. */
 function leftOut(): string[] {
   const [, section = ''] = readFileSync(join(chart, 'README.md'), 'utf8').split('\n## Checks\n');
   return [...section.matchAll(/^\| `([\w-]+)` +\| \w/gmu)].map(([, check = '']) => check);

@@ -139,8 +139,9 @@ export interface Manifest {
 const rendered = new Map<string, Promise<string>>();
 
 /**
- * The manifests of the chart with an example's values, or none's, and with `set` over them. @param folder of another version of it
- * @throws Error with what Helm says.
+ * Renders the chart with an example's values, or without, and with `set` over them.
+ * @param folder the chart's folder, for another version
+ * @throws Error with Helm's output
  */
 export async function render(
   example?: string,

@@ -12,8 +12,8 @@ export interface SuperviseOptions {
 }
 
 /**
- * Keeps one process running and starts it anew after changes, never two at once: the old one's exit comes before the new one's
- * start. While a step fails, what runs goes on. Answers the exit code: 0 when the last one ended in order.
+ * Keeps one process running and restarts it after changes, never two at once: it waits for the exit of the old one. While a step
+ * fails, the current process continues. Resolves to the exit code: 0 when the last one ended in order. /
  */
 export async function supervise({ args, steps, changes, say }: SuperviseOptions): Promise<0 | 1> {
   const due = new Set(steps);
@@ -29,8 +29,8 @@ export async function supervise({ args, steps, changes, say }: SuperviseOptions)
     }
     if (current) say(`${paths[0]}${paths.length > 1 ? ` and ${paths.length - 1} more` : ''} changed, starting anew`);
     await stop(current);
-    // In a process group of its own, so that the terminal's Ctrl-C reaches the supervisor alone and once; with a channel whose
-    // end tells the child when the supervisor is gone.
+    // In its own process group, so that only the supervisor receives the terminal's Ctrl-C, once. The end of the channel informs
+    // the child when the supervisor has ended.
     const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.once('exit', (code, by) => !child.killed && say(`it has ended (${code ?? by}); waiting for a change`));
     current = child;

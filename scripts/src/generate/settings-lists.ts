@@ -49,7 +49,7 @@ function listOf(settings: ListedSetting[]): string {
   return `${items.join('\n')}\n`;
 }
 
-/** A table of which the columns are aligned in the text, too. */
+/** A table whose columns are also aligned in its source text. */
 export function markdownTable(head: string[], rows: string[][]): string {
   const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
   const line = (cells: string[], fill = ' ') =>

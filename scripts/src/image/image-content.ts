@@ -10,7 +10,7 @@ export interface ImageContent {
   workspaces: Workspace[];
   /** Their files, by the path in the checkout, without the manifests. */
   files: string[];
-  /** Patterns of the files to keep, by package, for packages of which little is used: `parley.image.packageFiles`. */
+  /** Patterns of the files to keep by package, for packages of which only a few files are used: `parley.image.packageFiles`. */
   packageFiles: Record<string, string[]>;
   /** Patterns of packages that others ask for and nothing uses: `parley.image.withoutPackages`. */
   withoutPackages: string[];

@@ -56,7 +56,7 @@ function forbidden({ summary }: ICruiseResult): string[] {
   });
 }
 
-// A store may use helpers and other stores, but nothing that itself works with a store: that is a use case.
+// A store may use helpers and other stores, but nothing that itself uses a store, because that is a use case.
 function storesThatTurnBack(modules: IModule[]): string[] {
   const isUseCase = ({ source, dependencies }: IModule) =>
     !store.test(source) && dependencies.some(({ resolved }) => store.test(resolved));

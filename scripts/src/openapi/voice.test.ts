@@ -86,7 +86,8 @@ schemaTest('voice: thousands of requests, and each answer is one that its OpenAP
       '--workers=2',
       '--seed=1',
       '--checks=all',
-      // A schema cannot say that SSML is well-formed, that there is a text or SSML with something to say, or which avatar is the agent's.
+      // A schema cannot express that SSML is well-formed, that a text or SSML is present and not empty, or which avatar is the
+      // agent's.
       '--exclude-checks=positive_data_acceptance',
       '--warnings=off', // audio is decoded in the tests of voice
       '--continue-on-failure',

@@ -144,7 +144,7 @@ test('a folder without history is distinguished from one that passes', (t) => {
 test("another user's checkout, which git refuses to read, is an error with git's remedy", (t) => {
   const { compare } = checkoutOf(t);
   const before = { ...process.env };
-  // As on a machine without a safe.directory of its own. Put back before any other test of this file goes on.
+  // Simulates a machine without a safe.directory setting. Restored before any other test of this file runs.
   const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
   Object.assign(process.env, env);
   try {

@@ -10,7 +10,7 @@ export function timesFile(checkout: string): string {
 /** The variable with the other test files of a process by its first one, as JSON: paths in the checkout. */
 export const togetherVariable = 'PARLEY_TESTS_TOGETHER';
 
-/** Milliseconds that each test file took when it last ran, by its path in the checkout; empty before the first run. */
+/** Duration of each test file's last run in ms, by its path in the checkout; empty before the first run. */
 export function readTimes(checkout: string): Record<string, number> {
   try {
     return JSON.parse(readFileSync(timesFile(checkout), 'utf8'));
@@ -81,7 +81,7 @@ function sum(counts: Counts | undefined, isCut: boolean): Omit<FileOutcome, 'sec
   const { declaredTests: _, selectedTests: __, passedTests: passed, skippedTests, todoTests, ...others } = counts;
   const { passedKnownFailingTests, failedTests, remainingTests, ...wrong } = others;
   const skipped = skippedTests + todoTests + passedKnownFailingTests;
-  // Unfinished tests count where nothing else says why: a failed hook or an error may have left all of them.
+  // Unfinished tests count as failed if there is no other explanation: a failed hook or an error may have prevented all of them.
   const failed = failedTests + (Math.max(0, ...Object.values<number>(wrong)) || remainingTests);
   // A file without any result has failed, too.
   return { passed, skipped, failed: Math.max(failed, isCut || passed + skipped === 0 ? 1 : 0) };

@@ -19,7 +19,7 @@ export interface SuiteOptions {
   start?: typeof startEngines;
 }
 
-/** More files that pass only when run again are a failure: two, and in a large suite one of forty processes. */
+/** The number of files that may pass only when run again: two, and in a large suite one for every forty processes. */
 function maxUnsteady(processes: number): number {
   return Math.max(2, Math.floor(processes / 40));
 }
@@ -146,7 +146,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     const second = await runAva({ ...common, processes: [files], concurrency: 1 });
     const outcome = second.outcomes.get(file);
     if (outcome && outcome.failed === 0 && second.failed === 0) {
-      // ava does not say which files of a process its failed tests are in: each may be in another one.
+      // ava does not report which file of a process a failed test belongs to; each may be in a different one.
       totals.unsteady += Math.min(files.length, first.outcomes.get(file)?.failed ?? 1);
       outcomes.set(file, outcome);
       say(`- ${file} failed at first, and passed when it was run again`);

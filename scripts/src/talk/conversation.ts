@@ -97,7 +97,7 @@ export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Sc
 
 const seconds = new Intl.NumberFormat('en-US', { style: 'unit', unit: 'second', maximumFractionDigits: 2 });
 
-/** Shows each call of a tool in a reply as a line: its name while it runs, then also how it ended and how long it took. */
+/** Prints each tool call of a reply as a line: its name while it runs, then also its status and duration. */
 function callLines(screen: Screen) {
   const running = new Map<string, (result: string) => void>();
   return ({ callId, attempt, name, callStatus, errorKind, durationMs }: ToolCall): void => {

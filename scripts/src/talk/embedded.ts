@@ -6,9 +6,7 @@ import { type Conversation, type Screen, showReply } from './conversation.ts';
 const generateApiKey = 'mutation { generateApiKey { key } }';
 const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { sessionId avatarToken } }';
 
-/**
- * Makes an API key for a throw-away account. A person's own account gives one, because a new key revokes the one that the tenant uses.
- */
+/** Creates an API key in a temporary account, because a new key in the user's own account would revoke the one in use. */
 export async function newApiKey(api: Api): Promise<string> {
   const { generateApiKey: made } = await api.call<{ generateApiKey: { key: string } }>(generateApiKey);
   return made.key;

@@ -38,7 +38,10 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
   return {
     /** Shows a chunk of the reply. */
     say: (text: string) => write(`${runningLine && text !== '' ? '\n' : ''}${printable(text)}`),
-    /** Shows on a line of its own that something runs. @returns ends that line with a result, or if others came after it, shows both anew */
+    /**
+     * Prints a line for something in progress.
+     * @returns a function that completes the line with a result, or if other lines came after it, prints both again
+     */
     begin(what: string): (result: string) => void {
       write(`${lineEnd()}${printable(what)} …`);
       const line = {};

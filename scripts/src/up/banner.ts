@@ -9,9 +9,9 @@ export function unknownRow(unknown: Record<string, string> = {}): [string, strin
 }
 
 /**
- * The text that is printed once everything is up.
- * @param rows further rows, a name and a value each.
- * @param what a suffix that says what runs, e.g. ` as 8 processes`.
+ * The text that is printed when everything is up.
+ * @param rows further rows, a name and a value each
+ * @param what a suffix that describes the processes, e.g. ` as 8 processes`
  */
 export function banner(url: string, models: ModelDescription[], rows: [string, string][], what = ''): string {
   const endpoint = `${url}/graphql`;

@@ -87,7 +87,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
     await eventually(`${name} has served some`, async () => (await streamsServedBy(units[name]?.ops)) > 0);
   }
 
-  // The offline model judges what it said itself.
+  // The offline model also evaluates the replies that it wrote itself.
   await endSession(ada, sessionId);
   t.regex((await evaluated(ada, sessionId)).summary, /offline/u);
 

@@ -137,7 +137,7 @@ test.serial('data and tokens survive a kill -9, Ctrl-C ends with nothing left, a
   t.truthy(ready?.addresses.session.rpc);
   t.like(line('stopped'), [{ signal: 'SIGINT', code: 0 }]);
   const [kept, login, request, ...others] = line('request');
-  // names login: the line says which operation was asked for. names myTenant: likewise.
+  // names login: the log line contains the requested operation. names myTenant: the same.
   t.like(kept, { operations: ['myTenant'], outcome: 'ok' });
   t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
   t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });

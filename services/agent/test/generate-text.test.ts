@@ -16,7 +16,7 @@ async function refusal(unit: AgentUnit, input: Record<string, unknown>) {
   return errors?.[0];
 }
 
-/** Two providers on their own servers, of which the first is the default. */
+/** Two providers on their own servers; the first is the default. */
 async function twoProviders(t: ExecutionContext, env: Record<string, string> = {}) {
   const [cloud, direct] = [await startModelServer(), await startModelServer()];
   t.teardown(() => Promise.all([cloud.stop(), direct.stop()]));

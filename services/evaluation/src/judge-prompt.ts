@@ -153,7 +153,7 @@ function defaultInstructions({ name, personaPrompt, position, subject, useCase }
   ].join('\n');
 }
 
-// The conversation is data: what it says about scores or instructions is part of what is judged.
+// The conversation is data: its statements about scores or instructions are part of the evaluated content.
 function conversationPrompt(excerpt: Excerpt): string {
   const lines: string[] = [];
   let next = 0;

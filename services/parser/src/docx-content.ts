@@ -173,7 +173,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
       return;
     }
     const text = closed.parts.join('').trim();
-    // Word does not count a paragraph of which it shows nothing.
+    // Word does not number a paragraph that is completely hidden.
     const isShown = text !== '' || !closed.hasUnseen;
     const label = isShown ? numbering?.label(closed.place, closed.style) : undefined;
     const headingLevel = closed.outlineLevel ?? closed.style.headingLevel;
@@ -232,7 +232,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     } else addText(text, counted);
   }
 
-  /** A code goes on to the end of its paragraph at most. */
+  /** Ends codes that are still open, because a code extends at most to the end of its paragraph. */
   function endCodes(closed: OpenParagraph): void {
     for (const field of openFields()) {
       if (!field.isCode || field.paragraph !== closed) continue;

@@ -10,7 +10,7 @@ export type LossKind =
   | 'embeddedDocuments'
   /** Pages that are pictures. */
   | 'scannedPages'
-  /** Signs whose font does not say which characters they are. */
+  /** Number of glyphs that their font does not map to characters. */
   | 'unknownSigns'
   /** A value that is repeated less often than it is shown. */
   | 'repeatedValues'

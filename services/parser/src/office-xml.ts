@@ -14,7 +14,7 @@ export type TextCounter = Required<XmlHandlers>;
 
 export interface Part {
   chunks: AsyncIterable<Buffer>;
-  /** Counts what the part holds, whatever its reader takes of it. */
+  /** Counts the content of the part, including content that its reader ignores. */
   counter?: TextCounter;
 }
 

@@ -66,7 +66,7 @@ const texShare = 0.2;
 
 export interface ReadSigns {
   items: TextItem[];
-  /** Glyphs of which no font says what they are. */
+  /** Number of glyphs that no font maps to a character. */
   unknown: number;
 }
 

@@ -15,7 +15,7 @@ import { countingGivenUp, type GivenUp } from './pdf-warnings.ts';
 
 interface Page {
   lines: Line[];
-  /** Glyphs of which no font says what they are. */
+  /** Number of glyphs that no font maps to a character. */
   unknown: number;
   /** Kinds of pages without text, or with a few words. */
   picture: Picture | undefined;

@@ -80,7 +80,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
     if (hiding === field) hiding = undefined;
   }
 
-  /** A code goes on to the end of its paragraph at most: what one without an end holds stays counted. */
+  /** Ends codes at the end of their paragraph; the text of an unfinished code remains counted. */
   function endFields(): void {
     fields.length = 0;
     hiding = undefined;

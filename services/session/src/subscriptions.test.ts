@@ -3,7 +3,7 @@ import { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { eventPayload } from './subscriptions.ts';
 
-/** Field 1000, a short message: readers cannot tell an unknown field from an unknown case of a oneof. */
+/** Field 1000 with a short message. To a reader, an unknown field looks the same as an unknown case of a oneof. */
 const unknownField = Uint8Array.of(0xc2, 0x3e, 3, 0x08, 0x96, 0x01);
 
 const occurredAt = new Date('2026-01-02T03:04:05.678Z');

@@ -121,7 +121,7 @@ export interface ReplicaOptions extends MeshOptions {
 /** A value for `AVATAR_TOKEN_KEYS`. */
 export const tokenKeys = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** Stands in for identity: every tenant is active unless `tenants` says otherwise. */
+/** Replaces identity: every tenant is active unless `tenants` contains something else. */
 export async function serveIdentity(
   t: ExecutionContext,
   tenants: ReadonlyMap<number, Partial<GetTenantResponse>>,

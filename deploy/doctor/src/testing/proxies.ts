@@ -4,7 +4,7 @@ import { listen } from '@parley/kernel/http/listen';
 import type { ExecutionContext } from 'ava';
 
 export interface Rewriting {
-  /** Changes what the server says; of the same length. */
+  /** Changes data from the server without changing its length. */
   answers?: (bytes: Buffer) => Buffer;
   /** Returns a response to the client in the server's place. */
   inPlace?: (said: string) => string | undefined;

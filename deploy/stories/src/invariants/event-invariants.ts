@@ -1,6 +1,9 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
-/** Jobs that wait for a time: until a session is idle, a receiver is to be asked again, no upload to a URL can be under way, an export has been kept long enough. */
+/**
+ * Jobs that wait for a time: until a session is idle, a delivery may be retried, uploads to a URL are no longer possible, or an
+ * export expires.
+ */
 const waitForTime = new Set([
   'session.expiry',
   'session.external-sync',

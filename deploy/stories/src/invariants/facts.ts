@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger.ts';
 export interface Rows {
   tenants: { id: number; suspended: boolean; deleted: boolean }[];
   agents: { tenantId: number; id: number }[];
-  /** `judged`: whether its end is one that is to be judged. */
+  /** `judged`: whether the session's end requires an evaluation. */
   sessions: { tenantId: number; id: number; agentId: number; status: string; judged: boolean; endedAt: Date | null }[];
   messages: {
     sessionId: number;

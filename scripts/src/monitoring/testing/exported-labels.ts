@@ -15,7 +15,7 @@ import type { Exported } from './query-labels.ts';
 /** Labels that Prometheus adds when it scrapes a process of the chart. */
 const ofScrapes = ['namespace', 'pod', 'service', 'container', 'endpoint', 'instance', 'job'];
 
-/** Starts all units in this process, and tells which metrics they have with which labels. */
+/** Starts all units in this process, and returns their metrics with labels. */
 export async function exportedLabels(): Promise<Exported> {
   const registered = await registeredBy(startAndStop);
   const metrics = new Map<string, Map<string, Set<string>>>([['up', new Map([['', new Set(ofScrapes)]])]]);

@@ -119,7 +119,7 @@ export type OutboundCallDto = {
   name: Scalars['String']['output'];
   /** HTTP status of the response; null if there was none. */
   status?: Maybe<Scalars['Int']['output']>;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs: Scalars['Int']['output'];
   /** Bytes of the answer that were read. */
   bytes: Scalars['Int']['output'];

@@ -299,7 +299,7 @@ export type UpdateAgentInput = {
 /** Suggested values for an agent's free-text fields. */
 export type AgentConfigOptionsDto = {
   __typename?: 'AgentConfigOptionsDto';
-  /** 3D models of the voice service: each has its file there. While it is away, those that it last had. */
+  /** 3D models that the voice service has. While the service is unavailable, the last known list. */
   avatarModels: Array<AvatarModelDto>;
   /** Voices known to work; others may too. */
   recommendedTtsVoices: Array<RecommendedTtsVoiceDto>;
@@ -526,7 +526,7 @@ export type WorkflowRunDto = {
   trace: Array<WorkflowTraceStepDto>;
   /** When it began. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last came further. */
+  /** Time of its last progress. */
   updatedAt: Scalars['DateTime']['output'];
 };
 

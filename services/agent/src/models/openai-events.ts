@@ -58,7 +58,7 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
 
 const hasFields = (given: Fields) => Object.keys(given).length > 0;
 
-/** Content is a string, or a list of parts, some of which are thoughts. */
+/** Content is a string or a list of parts, which may include thoughts. */
 function contentOf(content: unknown): { text: string; thought: string } {
   if (!Array.isArray(content)) return { text: stringIn(content) ?? '', thought: '' };
   const said = (isThought: boolean) =>

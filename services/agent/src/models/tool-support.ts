@@ -30,8 +30,8 @@ interface Log {
 export type ToolSupport = ReturnType<typeof toolSupport>;
 
 /**
- * Remembers what one model accepts of which tools. A refusal applies to the same tools only, so one tenant's tools do
- * not disable those of another.
+ * Remembers which tools one model accepts. A refusal applies only to the same tools, so that one tenant's tools do not disable
+ * another's.
  */
 export function toolSupport(
   { providerId, modelId }: Pick<Model, 'providerId' | 'modelId'>,

@@ -4,7 +4,7 @@ const word = (words: string) => String.raw`(?<![\p{L}\p{M}])(?:${words})(?![\p{L
 /** Only punctuation up to the end. */
 const end = String.raw`[^\p{L}\p{N}]*$`;
 
-/** Patterns for references to something said before. */
+/** Patterns for references to earlier messages. */
 const references = [
   // English
   word(

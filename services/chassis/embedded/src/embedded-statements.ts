@@ -56,7 +56,7 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
     return {
       /** Call this when the messages are sent, because the set of prepared statements depends on everything before. */
       exchange(messages: Buffer[]): Exchange {
-        // After an error of a pipeline that goes on after Flush, PostgreSQL would ignore the message.
+        // After an error in a pipeline that continues after Flush, PostgreSQL would ignore the message.
         const isCertain = !isContinued;
         isContinued = messages.at(-1)?.[0] === FLUSH;
         let isKnown = false;

@@ -1,6 +1,6 @@
 import { lockFolder } from '../src/embedded-lock.ts';
 
-/** A process of its own for the tests of the embedded database; it says on stdout how far it has come. */
+/** The child process in tests of the embedded database. It reports its progress on stdout. */
 const [task, folder = '', snapshot = ''] = process.argv.slice(2);
 
 async function write(): Promise<void> {

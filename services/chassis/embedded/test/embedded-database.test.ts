@@ -60,7 +60,7 @@ test.serial('every acknowledged commit survives a kill, and no other process get
         t.true(error.message.includes(folder));
         t.true(error.message.includes(`process ${child.process.pid}`));
       }
-      // What it said before it died still comes in after this.
+      // Output from before its death still arrives after this.
       if (seen === rounds) child.process.kill('SIGKILL');
     }
     await child.ended;

@@ -138,7 +138,7 @@ test('a store that cannot use its folder answers 503 without a path', async (t) 
   const url = await uploadUrl(storage);
   await storage.store.put(key, Buffer.from('x'), page);
   await storage.store.delete(key);
-  // A file where the folder of this object should be: as good as a folder that it may not use, also for root.
+  // A file in place of the object's folder has the same effect as a folder without access rights, also for root.
   const [shard = ''] = await readdir(join(storage.folder, 'objects'));
   await rmdir(join(storage.folder, 'objects', shard));
   await writeFile(join(storage.folder, 'objects', shard), '');

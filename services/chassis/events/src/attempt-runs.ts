@@ -38,7 +38,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
       const known = Promise.race([outcome, success.promise]);
       const inTime = await waitFor(known, timeoutMs);
       if (inTime) return inTime;
-      // Made before the abort, because what the handler rejects with after it says nothing about the cause.
+      // Made before the abort, because the handler's rejection after it does not explain the cause.
       const error = new Error(`The handler took longer than ${Math.round(timeoutMs)} ms`);
       controller.abort(error);
       const late = await waitFor(known, graceMs(), stopSignal);

@@ -63,7 +63,7 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
   }
 }
 
-/** kafkajs says that topics could not be created, and the reasons only inside. */
+/** kafkajs reports only that topics could not be created; the reasons are inside its error. */
 function withReasons(error: unknown): unknown {
   if (!(error instanceof Error && 'errors' in error && Array.isArray(error.errors))) return error;
   const reasons = error.errors.map(({ topic, message }) => `${topic}: ${message}`);

@@ -13,7 +13,7 @@ export interface TopicDeclaration {
 
 const dayMs = 24 * 60 * 60_000;
 
-/** How long an event is kept unless its declaration says otherwise, in ms; also the maximum. */
+/** How long an event is kept by default, in ms; also the maximum. */
 export const usualRetentionMs = 7 * dayMs;
 /** How long dead letters are kept, in ms: an operator has to look at them. */
 export const deadLetterRetentionMs = 30 * dayMs;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { createLogger } from '../src/telemetry/log.ts';
 
-/** A process that logs to a pipe and ends as its argument says. */
+/** A process that logs to a pipe and ends in the way that its argument selects. */
 function loggingChild(t: ExecutionContext) {
   const child = fork(new URL('./logging-child.ts', import.meta.url), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   t.teardown(() => child.kill('SIGKILL'));

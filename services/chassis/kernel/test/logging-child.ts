@@ -1,6 +1,6 @@
 import { createLogger } from '../src/telemetry/log.ts';
 
-/** A process of its own for `log.test.ts`: it logs and ends as its argument says. */
+/** The child process of `log.test.ts`: it logs, and ends in the way that its argument selects. */
 const log = createLogger('child', { LOG_FILE: process.argv[2] });
 let lines = 0;
 

@@ -85,7 +85,7 @@ redisTests('all engines on one Redis', () => {
   });
 });
 
-/** One process as far as Redis can tell, whose way to it can be cut and held. */
+/** One process from Redis' point of view, whose connection can be cut and held. */
 async function overLine(t: ExecutionContext, options: Partial<RedisConnectionOptions> = {}) {
   const line = await databaseProxy(redisUrl);
   t.teardown(() => line.close());

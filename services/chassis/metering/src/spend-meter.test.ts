@@ -9,7 +9,7 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 const spent = { providerId: 'P', modelId: 'm', tokensIn: 3, tokensCached: 1, tokensOut: 2, costUsdE8: 70n };
 const outcome = { ...spent, estimated: false, served: true };
 
-/** A meter on a ledger that this test answers for. */
+/** A meter on a scripted ledger. */
 async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
   const ledger = {
     reserve: async () => undefined as unknown,

@@ -371,7 +371,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await drained(database)).toSorted(), [...steps, 'behind'].toSorted());
   });
 
-  /** A database of which some transactions commit without telling. */
+  /** A database that commits some transactions without returning the result. */
   function lossy(database: Database, message: string): Database & { loses(answer: boolean): Database } {
     const silent: Database = {
       ...database,

@@ -15,7 +15,7 @@ import { caller, serving } from './support/rpc-served.ts';
 type Handler = SubscriptionServiceImplementation<MeshContext>['follow'];
 type Subscriptions = RpcClient<typeof SubscriptionServiceDefinition>;
 
-/** A stream of which nothing ends but by those who follow it. */
+/** A stream that ends only when its followers end it. */
 function endless() {
   const streams = { open: 0, cancelled: 0 };
   const handler: Handler = async function* (requests, { signal, drainSignal }) {

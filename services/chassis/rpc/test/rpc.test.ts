@@ -221,7 +221,7 @@ test('a server that stops aborts drainSignal and waits for its streams', async (
   t.is(received, 1);
 });
 
-/** A stream of which the second piece comes when its server stops, and the end at `gate`. */
+/** A stream that sends its second piece when its server stops, and ends at `gate`. */
 const saysItIsStopping = (gate: Gate) =>
   async function* (_request: unknown, { drainSignal }: { drainSignal: AbortSignal }) {
     yield {};

@@ -35,7 +35,7 @@ function changingName(t: ExecutionContext, name: string) {
   };
 }
 
-/** Calls one after another until the returned function is called, which tells how many have failed. */
+/** Makes calls one after another until the returned function is called, which returns the number of failures. */
 function calling(call: () => Promise<unknown>) {
   let failures = 0;
   const stop = new AbortController();

@@ -16,9 +16,7 @@ export interface TenantEnd<Deps, Config> {
    * anything started later sees the mark. Resolves with whether `finish` is needed.
    */
   close(db: TenantDb): Promise<boolean>;
-  /**
-   * Ends the rest, as a job: outside any transaction, on any replica, retried until it succeeds. It has to be idempotent.
-   */
+  /** Ends the rest in a job: outside any transaction, on any replica, and retried until it succeeds. It must be idempotent. */
   finish(deps: Deps, run: { tenantId: number; signal: AbortSignal }): Promise<void>;
   /** Lease and stop grace of that job, if the defaults are too short. */
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;

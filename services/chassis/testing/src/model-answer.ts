@@ -82,7 +82,7 @@ export interface ScriptedToolCall {
 /** The tool calls and results in a request, independent of its format. */
 export interface SentTools {
   tools: { name: string; description?: string; schema: unknown }[];
-  /** Calls of earlier answers that are sent again; malformed arguments as text. */
+  /** Calls of earlier responses that the request contains again; malformed arguments as text. */
   calls: { id: string; name: string; arguments: unknown }[];
   results: { id: string; text: string; isError?: boolean }[];
   /** Signatures that are sent back, in their order. */

@@ -32,7 +32,7 @@ export function testAuthority(name = 'authority of a test', days = 90): TestAuth
   };
 }
 
-/** The key and the certificate of a server of one name, signed by itself. Default: it says that it may sign others too. */
+/** A self-signed certificate with its key for a server name. By default the certificate also allows signing others. */
 export function certificateFor(host: string, { mayIssue = true } = {}): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const extensions = [alternativeNames([host]), ...(mayIssue ? [isAuthority] : [isSignerOfData])];

@@ -9,7 +9,7 @@ export interface TlsProxyOptions {
   certificate: TestCertificate;
   /** Whether clients ask for TLS first, as those of PostgreSQL do. */
   negotiated?: boolean;
-  /** Changes what the server says, told the proxy's own port; of the same length. */
+  /** Changes data from the server, given the proxy's own port, without changing its length. */
   answers?: (bytes: Buffer, port: number) => Buffer;
 }
 
@@ -41,7 +41,7 @@ export async function tlsProxy({ to, certificate, negotiated = false, answers }:
   const server = createServer((client) => {
     client.on('error', () => undefined);
     if (!negotiated) return encrypt(client);
-    // The client waits for the answer before it says more.
+    // The client waits for the response before it sends more.
     client.once('data', () => {
       client.write('S');
       encrypt(client);

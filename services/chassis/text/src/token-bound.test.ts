@@ -43,7 +43,8 @@ test('the usual bound is never above the strict one, and above a token in four c
   }
 });
 
-// The most tokens that the tokenizers of GPT-4o, GPT-4 and Llama 2 make of each, plus two for the start of the text.
+// The largest number of tokens that the tokenizers of GPT-4o, GPT-4 and Llama 2 produce for each text, plus two for the start of
+// the text.
 for (const [text, maxTokens] of [
   ['The quick brown fox jumps over the lazy dog, and nobody minds.', 17],
   ['I HAVE KEPT POSTGRESQL RUNNING FOR SEVEN YEARS.', 23],

@@ -13,7 +13,7 @@ export interface UnitDependencies {
   eventLog: EventLog;
   addresses: Addresses;
   callers: Callers;
-  /** Default: as `MeshOptions` says of each. */
+  /** Default: the defaults of `MeshOptions`. */
   mesh?: MeshOptions | undefined;
   /** The address that the unit's servers listen on. */
   host: string;

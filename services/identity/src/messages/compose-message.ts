@@ -9,7 +9,10 @@ export interface Draft {
 
 const product = 'Parley';
 
-/** Sets a draft as plain text, which is also what a text message says, and as HTML. The code or link follows the first paragraph. */
+/**
+ * Formats a draft as plain text, which is also the content of text messages, and as HTML. The code or link follows the first
+ * paragraph.
+ */
 export function composeMessage({ subject, paragraphs, code, link }: Draft): Wording {
   const [first = '', ...others] = paragraphs;
   const action = code ?? link?.url;

@@ -9,7 +9,7 @@ import { issueSecuredToken, lockQueueOf } from '../secured-tokens/issue-secured-
 
 const linkRequest = z.object({ email: anyText().nullish(), purpose: graphEnum<TokenPurpose>() });
 
-/** Mails a link for a new password. Always true, so that the answer does not tell who is registered. */
+/** Mails a link for a new password. Always returns true, so that the response does not reveal which emails have an account. */
 export async function resetUserPasswordWithUrl(
   ports: Ports,
   { signal }: CallerRequest,

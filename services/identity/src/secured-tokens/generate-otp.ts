@@ -12,7 +12,7 @@ const codeRequest = z
   .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), purpose: graphEnum<TokenPurpose>() })
   .refine(...namesOneContact);
 
-/** Sends a code. The id is answered in any case, so that no answer tells who is registered. */
+/** Sends a code. Returns an id in any case, so that the response does not reveal which contacts have an account. */
 export async function generateOtp(ports: Ports, { signal }: CallerRequest, input: GenerateOtpInput): Promise<number> {
   const { purpose, ...name } = parseInput(codeRequest, input);
   const contact = await findContact(ports, name);

@@ -11,8 +11,9 @@ import { consumeCode, getBoundSecret, wrongCode } from './two-factor.ts';
 const verification = z.object({ code: anyText() });
 
 /**
- * Completes this sign-in, if it waits for the second factor. Without a bound one it is refused: true would say that something was
- * proved. @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn`
+ * Completes this sign-in, if it waits for the second factor. Without a bound factor it is refused, because true would mean that
+ * something was verified.
+ * @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn` /
  */
 export async function verifyTwoFactor(
   ports: Ports,

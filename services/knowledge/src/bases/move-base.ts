@@ -88,7 +88,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
     gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded anew' },
     concurrency: 2,
     perTenantLimit: 1,
-    // The endpoint may be away, or the platform at its ceiling, for long.
+    // The endpoint may be down, or the platform at its ceiling, for a long time.
     retry: 'untilDone',
     retryable: (error) => !(error instanceof MoveGivenUp),
     stopGraceMs: 1_000,
@@ -236,7 +236,7 @@ async function prepare(
   return true;
 }
 
-/** Does nothing where documents came or changed meanwhile. */
+/** Does nothing if documents were added or changed in the meantime. */
 function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId, model }: Move): Promise<void> {
   return database.transact(
     tenantId,

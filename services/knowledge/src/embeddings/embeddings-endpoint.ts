@@ -14,7 +14,7 @@ export type EndpointSettings = NonNullable<ValuesOf<typeof embeddingSettings>['e
 
 export interface EndpointAnswer {
   vectors: Embedding[];
-  /** Undefined where the endpoint does not say it. */
+  /** Undefined if the endpoint does not report it. */
   tokensIn: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export const unseen = new Set([
   'rt', // ruby annotations would otherwise appear inside their words
 ]);
 
-/** The text below a node, of which lines end at `br`. */
+/** The text below a node; `br` ends a line. */
 export function textOf(root: PageNode): string {
   const parts: string[] = [];
   const rest = [root];

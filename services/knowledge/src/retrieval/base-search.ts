@@ -45,7 +45,7 @@ const comparedByWords = 2_000;
  */
 const candidates = 240;
 /**
- * How many entries the index visits per scan step. Twice as many took a third longer for a base that is alone in its
+ * Number of entries that the index visits per scan step. Twice as many took a third longer for a base that is alone in its
  * partition, and found no more.
  */
 const atOnce = 400;
@@ -112,9 +112,8 @@ const matchedTerms = `(
      WHERE text.words @@ term)`;
 
 /**
- * Terms that few chunks have count more (inverse document frequency), and chunks with the same terms share the mean of their places: a word
- * that all have says nothing. The weights of the different sets of terms are one JSON object: a
- * join with them could compare each chunk with all sets, of which there may be as many as chunks.
+ * Rare terms count more (inverse document frequency). Chunks with the same terms share the mean of their ranks, because a word that
+ * all of them contain does not distinguish them.
  */
 const fusedRanking = `
   WITH sets AS MATERIALIZED (

@@ -633,7 +633,7 @@ export type ExternalSyncDeliveryDto = {
   nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
   /** When it was made. */
   createdAt: Scalars['DateTime']['output'];
-  /** When the receiver took it; null until then. */
+  /** Time of the delivery; null until then. */
   deliveredAt?: Maybe<Scalars['DateTime']['output']>;
 };
 

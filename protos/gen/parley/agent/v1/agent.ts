@@ -265,7 +265,7 @@ export interface GenerateRequest {
 export interface GenerateResponse {
   /** The text, or the requested JSON. Empty when `offline`. */
   text: string;
-  /** True when no model is configured and only the offline one could answer: it judges nothing, so the caller must do without. */
+  /** True if no model is configured. The offline model cannot replace it here, so the caller must continue without a result. */
   offline: boolean;
   /** Input tokens. */
   tokensIn: number;

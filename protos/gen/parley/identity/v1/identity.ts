@@ -116,7 +116,7 @@ export interface GetTenantResponse {
   deleted: boolean;
   /** The provider of agents without an override; empty for the platform's default. */
   llmProviderOverride: string;
-  /** The model that goes with it; empty for the provider's default. */
+  /** The model of that provider; empty for the provider's default. */
   llmModelOverride: string;
   /** Quotas of the plan, unless an operator has set others. */
   quotas?:
@@ -3367,7 +3367,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** How avatars of the caller's tenant look and speak where an agent does not say. */
+    /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
     getAvatarConfig: {
       name: "GetAvatarConfig",
       requestType: GetAvatarConfigRequest as typeof GetAvatarConfigRequest,
@@ -3532,7 +3532,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ResolveApiKeysResponse>>;
   /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
-  /** How avatars of the caller's tenant look and speak where an agent does not say. */
+  /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
   getAvatarConfig(
     request: GetAvatarConfigRequest,
     context: CallContext & CallContextExt,
@@ -3648,7 +3648,7 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveApiKeysResponse>;
   /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
-  /** How avatars of the caller's tenant look and speak where an agent does not say. */
+  /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
   getAvatarConfig(
     request: DeepPartial<GetAvatarConfigRequest>,
     options?: CallOptions & CallOptionsExt,

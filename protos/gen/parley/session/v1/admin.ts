@@ -57,7 +57,7 @@ export interface SyncDelivery {
   createdAt?:
     | Date
     | undefined;
-  /** When the receiver took it; absent until then. */
+  /** Time of the delivery; absent until then. */
   deliveredAt?: Date | undefined;
 }
 

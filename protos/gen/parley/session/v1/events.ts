@@ -9,8 +9,8 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
 /**
- * Topic `session-ended`, type `session.ended.v1`, keyed by the session's id: a session became ENDED or EXPIRED and is to be
- * evaluated.
+ * Topic `session-ended`, type `session.ended.v1`, keyed by the session's id: a session became ENDED or EXPIRED and needs an
+ * evaluation.
  */
 export interface SessionEnded {
   /** The session. */

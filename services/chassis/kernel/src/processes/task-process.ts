@@ -10,7 +10,7 @@ export interface TaskProcessOptions {
   module: URL;
   /** In errors: `that renders templates`. */
   purpose: string;
-  /** Node's own arguments. It gets none of the service's, such as loaders or an inspector. */
+  /** Arguments for Node. The process inherits none of the service's own, such as loaders or an inspector. */
   execArgv: string[];
   /** `advanced` for tasks or answers with bytes. Default `json`. */
   serialization?: 'json' | 'advanced' | undefined;

@@ -215,7 +215,7 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
   }
 });
 
-/** A queue with ten calls of one client, some of which have ended before the first estimate, which is after half a second. */
+/** A queue with ten calls of one client. Some have ended before the first estimate, which is made after half a second. */
 async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_000, ends = 0 }) {
   const judging = new Set<() => void>();
   const later = (_: number, work: () => void) => {

@@ -27,7 +27,7 @@ export interface FairQueueLimits<Kind extends string> extends ShareLimits {
   later?: (ms: number, work: () => void) => () => void;
 }
 
-/** The parties of a call, by kind; null or undefined where it has none of that kind. */
+/** The parties of a call by kind; null or undefined if it has none of that kind. */
 export type Parties<Kind extends string> = { [Each in Kind]?: string | number | null | undefined };
 
 export type FairQueue<Kind extends string> = ReturnType<typeof fairQueue<Kind>>;
@@ -99,7 +99,7 @@ export function fairQueue<Kind extends string>({
   const flows = new Map<string, Flow>();
   const byLength: Set<Flow>[] = [];
 
-  /** The parties of a call, the last of which stands for all calls. */
+  /** The parties of a call; the last one represents all calls. */
   function partiesOf(ids: Parties<Kind>): Party[] {
     const parties: Party[] = [];
     for (const kind of kinds) {

@@ -43,7 +43,7 @@ export function requestScheduler({ sliceMs = 2, maxInRound = 16 }: RequestSchedu
       nth += 1;
       if (nth === 1) {
         const now = performance.now();
-        // Requests get as much time as all other work took; otherwise events for thousands of sockets would starve them.
+        // Requests get as much time as all other work used; otherwise events for thousands of sockets would starve them.
         endsAt = now + Math.max(sliceMs, now - from);
       }
       const isTimeOver = nth > 1 && performance.now() >= endsAt;

@@ -54,7 +54,7 @@ export function createSecretBox(keys: Uint8Array[]) {
       return Buffer.concat([prefix, nonce, cipher.getAuthTag(), sealed]);
     },
 
-    /** Whether the ring has the key that sealed these bytes, of which the first five are enough. */
+    /** Whether the ring has the key that sealed these bytes. The first five bytes are enough. */
     hasKeyOf(sealed: Uint8Array): boolean {
       const id = sealed.subarray(1, prefixLength);
       return sealed[0] === version && ring.some((entry) => entry.id.equals(id));

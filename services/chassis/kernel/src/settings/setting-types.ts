@@ -12,7 +12,10 @@ const wholeNumber = z.coerce
   .int('is not a whole number')
   .positive('must be above 0')
   .meta({ title: 'number' });
-/** A count or a duration in whole milliseconds or seconds, as the setting's name says. At most what a timer and an SQL integer take. */
+/**
+ * A count or a duration in whole milliseconds or seconds, depending on the setting's name. At most the maximum of a timer and an
+ * SQL integer.
+ */
 export const positiveInt = wholeNumber.max(2_147_483_647, 'must be at most 2147483647');
 /** An amount of memory in bytes, which may exceed the limit of `positiveInt`. */
 export const byteCount = wholeNumber;

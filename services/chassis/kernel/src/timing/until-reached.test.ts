@@ -4,7 +4,7 @@ import test from 'ava';
 import { pino } from 'pino';
 import { untilReached } from './until-reached.ts';
 
-/** An engine that is away at first, and counts its pings; `lines` are what is logged of it. */
+/** An engine that is unavailable at first and counts its pings; `lines` are its log lines. */
 function engine() {
   const self = { isAway: true, asked: 0 };
   const ping = async () => {

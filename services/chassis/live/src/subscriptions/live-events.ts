@@ -10,7 +10,7 @@ export interface LiveEvent {
 /** The decoded content of an entry of the event log. */
 export type LogItem<Event, Note> =
   | { kind: 'event'; event: Event }
-  /** An event with this id is being stored. `note` is what its writer tells readers before. */
+  /** An event with this id is being stored. `note` is the information from its writer that readers get before the event. */
   | { kind: 'reserved'; id: EventId; note: Note | undefined };
 
 /** Skips events that are obsolete for one reader because of what it has been shown. */

@@ -132,7 +132,7 @@ function sourceOf(
   return {
     getMigrations: async () => migrations,
     getMigrationName: ({ name }) => name,
-    // knex's types say Knex, but it passes the transaction.
+    // knex's types declare Knex, but it passes the transaction.
     getMigration: async (migration) => ({
       up: (knex) => apply(migration, knex as Knex.Transaction),
       down: async () => undefined,

@@ -22,13 +22,13 @@ export interface Opening extends Knex.TransactionConfig {
 /** Connections whose transaction is `unprepared`. */
 const unprepared = new WeakSet<object>();
 
-/** Connections with a transaction of which nothing has been sent yet. */
+/** Connections with a transaction that has not sent anything so far. */
 const beginnings = new WeakMap<object, Opening>();
 
 /** Connections that currently execute an opening without a statement. */
 const openings = new WeakMap<object, Promise<unknown>>();
 
-/** Why the transaction of a connection has no settings: no statement must run without them. */
+/** The error for which a connection's transaction has no settings. No statement may run without them. */
 const failures = new WeakMap<object, unknown>();
 
 /** The generation of the statements that were prepared on a connection. */

@@ -152,7 +152,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   const rows = rowsBy(knex);
 
   return {
-    /** Whether anything is to be done, by three index look-ups. Times in ms from now. */
+    /** Whether there are jobs to run, by three index look-ups. Times in ms from now. */
     async look() {
       const [row] = await rows<{ expired: boolean; oldestDueMs: number | null; nextDueMs: number | null }>(
         `select
