@@ -70,6 +70,7 @@ for (const [example, set] of installations) {
       t.truthy(container.resources.requests.cpu, unit);
       const preStopSeconds = Number(container.lifecycle.preStop.exec.command[1]);
       t.true(spec.terminationGracePeriodSeconds > drainSeconds + preStopSeconds, unit);
+      t.true(preStopSeconds > dnsSeconds, `${unit}: a drain knows no minReadySeconds`);
       t.true((deployment.spec.minReadySeconds ?? 0) > dnsSeconds, unit);
       // The scheduler ignores all constraints on a node that lacks the key of one, and many clusters have no zones.
       t.deepEqual(
@@ -192,7 +193,7 @@ chartTest('what cannot work is refused, with its name', async (t) => {
     [{ config: { KAFKA_BROKERS: 'k:9092' } }, /config\.RESET_URL is required/],
     [{ 'defaults.replicas': 1 }, /replicas/],
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
-    [{ preStopSeconds: 30 }, /terminationGracePeriodSeconds/],
+    [{ preStopSeconds: 60 }, /terminationGracePeriodSeconds/],
     [{ 'units.gatewy.replicas': 3 }, /units\.gatewy: there is no such unit, but identity, /],
     [{ 'keda.jobsPerReplica.pasrer': 4 }, /keda\.jobsPerReplica\.pasrer: there is no such unit/],
     [{ 'podDisruptionBudget.maxUnavailable': 2 }, /podDisruptionBudget\.maxUnavailable: would let all processes of/],

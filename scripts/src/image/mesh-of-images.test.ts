@@ -27,6 +27,8 @@ const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const goodbyes = ['closed 1001', 'closed 1013', 'UNAVAILABLE'];
 /** Pods are available sooner than in a cluster, whose DNS is slower (`cluster.ts`). */
 const minReadySeconds = 5;
+/** For the same reason a stopping pod need not wait as long for callers to know the others. */
+const preStopSeconds = 5;
 
 /** Two versions, the earlier one first, as their charts have them on servers of this test. */
 async function releases(t: ExecutionContext, engines: Record<string, string>, config: Record<string, string>) {
@@ -34,7 +36,10 @@ async function releases(t: ExecutionContext, engines: Record<string, string>, co
   t.log(`from: ${earlier.commit}`);
   const release = async (name: string, checkout: string): Promise<Release> => {
     const chart = await chartRelease({ engines, config, chart: `${checkout}/charts/parley` });
-    const pods = chart.pods.map((pod) => ({ ...pod, minReadySeconds }));
+    const pods = chart.pods.map((pod) => {
+      const graceSeconds = pod.graceSeconds - pod.preStopSeconds + preStopSeconds;
+      return { ...pod, minReadySeconds, preStopSeconds, graceSeconds };
+    });
     return { name, folder: await imageFolder(t, imageNames(root), checkout), chart: { ...chart, pods } };
   };
   return [await release('earlier', earlier.folder), await release('this', root)] as const;
