@@ -121,7 +121,7 @@ async function probe({ url, headers, names, hasKey, refusals, model }: Probe, pa
 
 const listShape = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Whether it is a list of models without this one. */
+/** Whether a response is a list of models that lacks this one. */
 function lacks(body: string, id: string): boolean {
   try {
     return !listShape.parse(JSON.parse(body)).data.some((each) => each.id === id);

@@ -16,8 +16,8 @@ import type { Ledger } from './ledger.ts';
 import { messageOf } from './scripted-model.ts';
 
 /**
- * What must hold of an idle mesh: every function that these files export. New state gets a fact
- * (`invariants/facts.ts`) and an invariant.
+ * The invariants of an idle mesh: every function that these files export. New state needs a fact (`invariants/facts.ts`) and an
+ * invariant.
  */
 const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, responseInvariants].flatMap((file) =>
   Object.values<Invariant>(file),

@@ -17,7 +17,7 @@ import { type ListedUnit, units } from './units.ts';
 /** Where clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.port;
 
-/** Where clients reach voice. */
+/** The port at which clients reach voice. */
 export const voicePortSetting = voiceSettings.port;
 
 /** The settings of a mesh in one process, in addition to those of its units. */

@@ -11,7 +11,7 @@ export type ReadExport = ExportRecord & { downloadUrl: string | undefined };
 const hourMs = 60 * 60 * 1_000;
 const linkMs = { READY: 24 * hourMs, FALLBACK_READY: 7 * 24 * hourMs };
 
-/** @throws DomainError `notFound`, also for exports of another tenant, or of another session than the token's */
+/** Returns an export. @throws DomainError `notFound`, also for exports of another tenant, or of another session than the token's */
 export async function getExport(ports: Ports, { caller }: TenantRequest, id: number): Promise<ReadExport> {
   const { tenantId, kind, sessionId } = caller;
   const found = await ports.database.transact(tenantId, (db) => exportStore(db).find(id));

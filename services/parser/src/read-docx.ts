@@ -197,7 +197,7 @@ async function shownCharacters(counts: ReturnType<typeof countTexts>, main: stri
 interface Compared {
   /** The number of visible characters in the file, counted independently of its reader. */
   shown: number;
-  /** How many of them are in the text, without notes. */
+  /** Number of visible characters in the extracted text, without those in notes. */
   given: number;
 }
 

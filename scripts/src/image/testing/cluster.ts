@@ -86,7 +86,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     write('hosts', [...fixed, ...headless].map((line) => `${line.join(' ')}\n`).join(''));
   }
 
-  /** Tells all who reach this unit which pods it has now, each in its time. */
+  /** Publishes the current pods of a unit to all its clients, each after its own delay. */
   function publish(unit: string, { atOnce = false } = {}): void {
     const addresses = addressesOf(unit);
     const own = services.filter((service) => service.unit === unit);

@@ -246,7 +246,7 @@ export type TenantDto = {
   deletedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
-/** A new tenant. Who owns or has lately made too many gets BAD_REQUEST, `TENANT_LIMIT` (by default 5 owned, 10 made within 30 days). */
+/** A new tenant. BAD_REQUEST, `TENANT_LIMIT` for a user who owns too many or has made too many in 30 days (by default 5 and 10). */
 export type CreateTenantInput = {
   /** At most 255 characters, not blank. */
   name: Scalars['String']['input'];

@@ -17,7 +17,7 @@ export interface Paged<Row> {
   next: number | undefined;
 }
 
-/** @param rows up to `size` + 1 rows */
+/** Cuts rows to a page. @param rows up to `size` + 1 rows */
 export function paged<Row extends { id: number }>(rows: Row[], size: number): Paged<Row> {
   return { rows: rows.slice(0, size), next: rows.length > size ? rows[size - 1]?.id : undefined };
 }

@@ -77,7 +77,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       );
     },
 
-    /** In order. */
+    /** Reads the chunks of a document in order. */
     chunksOf(documentId: number, generation: number): Promise<Chunk[]> {
       return rows(
         `SELECT content, heading, page FROM knowledge_chunks

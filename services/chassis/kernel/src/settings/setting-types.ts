@@ -31,7 +31,7 @@ export function loginUrl(protocol: RegExp, error: string) {
   return z
     .url({
       protocol,
-      // A slash or a colon of a password is read as the end of the host, and what stands there is no port.
+      // An unescaped slash or colon in a password ends the host, so that the rest is not a valid port.
       error: ({ input }) =>
         scheme.test(String(input)) && String(input).includes('@') ? `${error}; ${passwordHint}` : error,
     })
