@@ -33,7 +33,7 @@ export const commandSettings = {
   contractFolder: setting(
     'PARLEY_CONTRACT_DIR',
     text.default('../shared/contract'),
-    'The contract that `test` compares the API and `gateway/contract.json` with; left out where it is not there.',
+    'The folder of the contract that `test` compares the API and `gateway/contract.json` with. Where it is absent, the API is compared with `gateway/contract.json` alone.',
   ),
   faultLogs: setting(
     'PARLEY_FAULT_LOGS',

@@ -488,7 +488,7 @@ function areNetworks(values: string[]): boolean {
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',
   secretKeys,
-  'Keys at rest, 32 bytes or more in base64, separated by commas, `name:` before each if you like; the first one seals. Losing them all loses every signing key.',
+  'Keys at rest, 32 bytes or more in base64, separated by commas, `name:` before each if you like; the first one encrypts. Without them nothing that is encrypted can be read.',
   { secret: true },
 );
 
