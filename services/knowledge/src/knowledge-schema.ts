@@ -11,6 +11,7 @@ import { uploadOfDocument } from './migrations/009-upload-of-document.ts';
 import { parseWarnings } from './migrations/010-parse-warnings.ts';
 import { namesInSearch } from './migrations/011-names-in-search.ts';
 import { uploadReservations } from './migrations/012-upload-reservations.ts';
+import { recentUploads } from './migrations/013-recent-uploads.ts';
 
 export const knowledgeSchema: SchemaDeclaration = {
   name: 'knowledge',
@@ -38,5 +39,6 @@ export const knowledgeSchema: SchemaDeclaration = {
     parseWarnings,
     namesInSearch,
     uploadReservations,
+    recentUploads,
   ],
 };

@@ -207,7 +207,8 @@ function uploadTests(name: string, connect: () => Promise<ConnectedStores>): voi
       const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
       await put(uploadUrl, bytesOf('confirmed'));
       const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
-      t.is(await put(uploadUrl, bytesOf('something else')), 200);
+      t.is(await put(uploadUrl, bytesOf('something else')), name === 'S3' ? 200 : 409);
+      await store.put(key, bytesOf('something else'), { contentType: pdf });
       const { objectEtag } = await app.getKnowledgeDocument(me, documentId);
       const read = readObject(store, key, { maxBytes: maxUploadBytes, ifMatch: objectEtag ?? '' });
       t.like(await t.throwsAsync(read), { reason: 'OBJECT_CHANGED' });
@@ -310,6 +311,30 @@ test('file store: a PUT of more than 20 MB is refused', async (t) => {
   const { app, base } = await fileApp(t);
   const { uploadUrl } = await app.requestKnowledgeDocumentUpload(me, asked(base));
   t.is(await put(uploadUrl, Buffer.alloc(maxUploadBytes + 1)), 413);
+});
+
+test('file store: files of 20 MB put to the URLs of confirmed uploads are not stored, even after a document is deleted', async (t) => {
+  const { app, store, base } = await fileApp(t);
+  const body = Buffer.alloc(maxUploadBytes);
+  for (let n = 0; n < 12; n++) {
+    const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(
+      me,
+      asked(base, { declaredSizeBytes: 1 }),
+    );
+    t.is(await put(uploadUrl, bytesOf('x')), 200);
+    t.is(await put(uploadUrl, bytesOf('y')), 200, 'a PUT may be repeated before the confirm');
+    const { documentId } = await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
+    if (n % 2) {
+      await app.deleteKnowledgeDocument(me, documentId);
+      await eventually('the object is removed', async () => !(await isThere(store, key)));
+    }
+    t.is(await put(uploadUrl, body), 409);
+  }
+  const { objects } = await store.list({ prefix: 'tenants/1/' });
+  t.deepEqual(
+    objects.map(({ sizeBytes }) => sizeBytes),
+    Array.from({ length: 6 }, () => 1),
+  );
 });
 
 test('an upload URL is valid for 15 minutes', async (t) => {
@@ -491,10 +516,10 @@ test('an upload that a version without reservations requested reserves nothing a
 
 test('a file that replaced the confirmed one is removed once its URL is used up', async (t) => {
   const { app, base, store } = await fileApp(t);
-  const { uploadUrl, objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base));
-  await put(uploadUrl, bytesOf('confirmed'));
+  const key = await uploaded({ app, store, base });
   await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
-  t.is(await put(uploadUrl, Buffer.alloc(maxUploadBytes)), 200);
+  await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf }); // as a PUT on S3 may do
+  t.is((await store.head(key)).sizeBytes, maxUploadBytes);
   await pass(app, hour / 2);
   await eventually('the other bytes are removed', async () => !(await isThere(store, key)));
 });
@@ -560,6 +585,26 @@ test('a tenant has a bounded number of open uploads, requests at once included; 
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(stranger, asked(theirs)), 'another tenant is not affected');
   await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
+});
+
+test('a confirmed upload counts while its URL may be used, in a limit that is four times as high', async (t) => {
+  const files = await fileApp(t);
+  const { app, base } = files;
+  app.ports.openUploads = 3;
+  const { id: theirs } = await app.createKnowledgeBase(stranger, { name: 'Theirs' });
+  for (let n = 0; n < 12; n++) {
+    const confirm = app.confirmKnowledgeDocumentUpload(me, confirmed(base, await uploaded(files)));
+    const { documentId } = await confirm;
+    if (n % 2) await app.deleteKnowledgeDocument(me, documentId);
+  }
+  const request = () => app.requestKnowledgeDocumentUpload(me, asked(base));
+  t.like(await t.throwsAsync(request()), {
+    kind: 'tooManyRequests',
+    message: '12 uploads were requested within half an hour: wait',
+  });
+  await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(stranger, asked(theirs)), 'another tenant is not affected');
+  await pass(app, hour / 2);
+  await t.notThrowsAsync(request());
 });
 
 test('uploads that no file came for, or one too large, make room once none can come any more; the others do not', async (t) => {

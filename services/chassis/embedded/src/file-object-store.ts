@@ -17,6 +17,7 @@ import {
   objectChanged,
   objectTooLarge,
   type StoredVersion,
+  uploadsRefused,
 } from '@parley/objects/object-store';
 import { isMissing, type ObjectHead, type OpenObjectFile, openObjectFile, writeObjectFile } from './object-file.ts';
 import type { UrlSigner } from './signed-urls.ts';
@@ -33,7 +34,7 @@ export interface FileObjectStoreOptions {
 export interface FileObjectStore extends ObjectStore {
   /**
    * Stores a stream of bytes once it is complete. For the storage server.
-   * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`.
+   * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`; `conflict` (`OBJECT_FINAL`) after `refuseUploads`
    */
   receive(
     key: string,
@@ -53,6 +54,7 @@ const openFilesAtOnce = 32;
 export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOptions): FileObjectStore {
   let opening: Promise<string> | undefined;
   let isClosed = false;
+  const uploads = refusedUploads();
 
   async function open(): Promise<string> {
     if (isClosed) throw unavailable('The object store is closed');
@@ -76,13 +78,13 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
   async function write(
     key: string,
     bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-    { contentType, maxBytes }: { contentType: string; maxBytes?: number },
+    { contentType, ...limits }: { contentType: string; maxBytes?: number; beforeRename?: () => void },
   ): Promise<StoredVersion> {
     checkKey(key);
     checkContentType(contentType);
     return mapErrors(async (root) => {
       const target = { file: fileOf(root, key), incoming: join(root, 'incoming') };
-      const { etag, sizeBytes } = await writeObjectFile(target, { key, contentType }, bytes, maxBytes);
+      const { etag, sizeBytes } = await writeObjectFile(target, { key, contentType }, bytes, limits);
       return { etag, sizeBytes };
     });
   }
@@ -102,7 +104,12 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
 
   return {
     put: (key, bytes, options) => write(key, [bytes], options),
-    receive: (key, bytes, options) => write(key, bytes, options),
+
+    async receive(key, bytes, options) {
+      const beforeRename = () => uploads.check(key);
+      beforeRename(); // before the bytes are received, too
+      return write(key, bytes, { ...options, beforeRename });
+    },
 
     async get(key, { ifMatch, maxBytes = Number.POSITIVE_INFINITY } = {}): Promise<OpenObject> {
       const { head, handle, start } = await find(key);
@@ -156,6 +163,11 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
       return { url: signer.sign(base(), { method: 'PUT', key, contentType, expiresAt }), expiresAt };
     },
 
+    async refuseUploads(key, { forMs }) {
+      checkKey(key);
+      uploads.refuse(key, forMs);
+    },
+
     async presignGet({ key, expiresInMs, fileName, contentType }) {
       checkKey(key);
       if (contentType !== undefined) checkContentType(contentType);
@@ -169,6 +181,21 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
       if (isClosed) return;
       isClosed = true;
       await opening?.catch(() => undefined);
+    },
+  };
+}
+
+/** In memory, because one process serves the store. */
+function refusedUploads() {
+  const untilByKey = new Map<string, number>();
+  return {
+    refuse(key: string, forMs: number): void {
+      const now = Date.now();
+      for (const [each, until] of untilByKey) if (until <= now) untilByKey.delete(each);
+      untilByKey.set(key, now + forMs);
+    },
+    check(key: string): void {
+      if ((untilByKey.get(key) ?? 0) > Date.now()) throw uploadsRefused();
     },
   };
 }

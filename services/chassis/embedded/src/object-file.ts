@@ -18,13 +18,13 @@ const mark = 'parley object 1 ';
 
 /**
  * Writes an object to `incoming/`, syncs it and renames it. A write that fails, is cut off or exceeds `maxBytes` leaves no file.
- * The ETag is the SHA-256 of the bytes.
+ * The ETag is the SHA-256 of the bytes. @param beforeRename may throw: nothing is stored then
  */
 export async function writeObjectFile(
   target: { file: string; incoming: string },
   { key, contentType }: { key: string; contentType: string },
   bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  maxBytes = Number.POSITIVE_INFINITY,
+  { maxBytes = Number.POSITIVE_INFINITY, beforeRename }: { maxBytes?: number; beforeRename?: () => void },
 ): Promise<ObjectHead> {
   await mkdir(target.incoming, { recursive: true, mode: 0o700 });
   const draft = join(target.incoming, randomUUID());
@@ -43,6 +43,7 @@ export async function writeObjectFile(
     await handle.sync();
     await handle.close();
     await mkdir(dirname(target.file), { recursive: true, mode: 0o700 });
+    beforeRename?.();
     await rename(draft, target.file);
     await syncFolder(dirname(target.file));
     return head;

@@ -72,6 +72,8 @@ export function storageServer(options: StorageServerOptions): Part {
       end(request, response, 200);
     } catch (error) {
       if (isDomainError(error, 'invalid') && error.reason === 'OBJECT_TOO_LARGE') return tooLarge(request, response);
+      if (isDomainError(error, 'conflict'))
+        return end(request, response, 409, 'This file cannot be replaced any more.');
       throw error;
     }
   }

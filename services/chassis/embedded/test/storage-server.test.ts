@@ -77,6 +77,32 @@ test('an upload that is too large is refused, with or without a content-length',
   t.is((await fetch(url, { method: 'PUT', headers, body: Buffer.alloc(1_000) })).status, 200);
 });
 
+test('an upload after refuseUploads stores nothing, nor does one in progress, until the time has passed', async (t) => {
+  const storage = await storageOf(t);
+  const { store } = storage;
+  const url = await uploadUrl(storage);
+  const upload = async (body: string) =>
+    (await fetch(url, { method: 'PUT', headers: { 'content-type': 'text/plain' }, body: Buffer.from(body) })).status;
+  t.is(await upload('first'), 200);
+  t.is(await upload('again'), 200);
+  const begun = await halfUpload(storage, 20, 'half of it');
+  await eventually('it has begun', async () => (await incoming(storage)).length === 1);
+  await store.refuseUploads(key, { forMs: minute });
+  begun.write('other half');
+  t.regex(String((await once(begun, 'data'))[0]), /^HTTP\/1\.1 409 /u);
+  begun.destroy();
+  t.is(await upload('later'), 409);
+  t.is(String((await readObject(store, key, { maxBytes: 100 })).bytes), 'again');
+  t.deepEqual(await incoming(storage), []);
+  await store.delete(key);
+  t.is(await upload('deleted'), 409);
+  await nothingStored(t, storage);
+  await store.put(key, Buffer.from('by a service'), page);
+
+  await store.refuseUploads(key, { forMs: 1 });
+  await eventually('the time has passed', async () => (await upload('at last')) === 200);
+});
+
 test('only pages of the allowed origins may use the URLs', async (t) => {
   const storage = await storageOf(t, { corsOrigins: ['https://app.example'] });
   const preflight = async (origin: string) =>

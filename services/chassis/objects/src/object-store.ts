@@ -25,9 +25,14 @@ export interface ObjectStore {
   list(options: ListOptions): Promise<ObjectPage>;
   /**
    * A URL that allows a PUT of this one key, with exactly this `content-type` header and any length: check the upload with
-   * `head`. It can be used again until it expires, so keep the ETag of the bytes that you rely on.
+   * `head`. It can be used again until it expires or `refuseUploads` ends that, so keep the ETag of the bytes that you rely on.
    */
   presignPut(options: PresignPut): Promise<PresignedUrl>;
+  /**
+   * For `forMs`, URLs of `presignPut` store nothing more under this key, nor does an upload in progress, even after a `delete`. S3
+   * cannot refuse what it has allowed, and the file store forgets it when its process ends: keep the ETag nevertheless.
+   */
+  refuseUploads(key: string, options: { forMs: number }): Promise<void>;
   /** A URL that allows a GET of this object, whether or not it exists yet. */
   presignGet(options: PresignGet): Promise<PresignedUrl>;
   /** Rejects with the reason while the engine does not answer. */
@@ -119,6 +124,7 @@ export function absentObjectStore(why = 'no object store is configured (S3_ENDPO
     delete: absent,
     list: absent,
     presignPut: absent,
+    refuseUploads: absent,
     presignGet: absent,
     ping: async () => undefined,
     close: async () => undefined,
@@ -127,6 +133,11 @@ export function absentObjectStore(why = 'no object store is configured (S3_ENDPO
 
 export function objectChanged(): Error {
   return conflict('The file has been replaced', 'OBJECT_CHANGED');
+}
+
+/** Of `refuseUploads`, for whoever serves a URL. */
+export function uploadsRefused(): Error {
+  return conflict('The file is final', 'OBJECT_FINAL');
 }
 
 export function objectTooLarge(maxBytes: number): Error {

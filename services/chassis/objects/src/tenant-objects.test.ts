@@ -20,6 +20,7 @@ test("another tenant's keys are not found in any call, and the store is not call
       () => mine.delete(key),
       () => mine.list({ prefix: key }),
       () => mine.presignPut({ key, contentType: 'text/plain', expiresInMs: 1_000 }),
+      () => mine.refuseUploads(key, { forMs: 1_000 }),
       () => mine.presignGet({ key, expiresInMs: 1_000 }),
     ];
     for (const call of calls) t.like(await t.throwsAsync(call), { kind: 'notFound' });

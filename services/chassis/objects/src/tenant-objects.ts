@@ -19,6 +19,7 @@ export function tenantObjects(store: ObjectStore, tenantId: number): TenantObjec
     delete: (key) => own(key, () => store.delete(key)),
     list: (options) => own(options.prefix, () => store.list(options)),
     presignPut: (options) => own(options.key, () => store.presignPut(options)),
+    refuseUploads: (key, options) => own(key, () => store.refuseUploads(key, options)),
     presignGet: (options) => own(options.key, () => store.presignGet(options)),
   };
 }

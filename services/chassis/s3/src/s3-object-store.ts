@@ -135,6 +135,10 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
       );
     },
 
+    async refuseUploads(key) {
+      checkKey(key);
+    },
+
     async presignGet({ key, expiresInMs, fileName, contentType }) {
       checkKey(key);
       if (contentType !== undefined) checkContentType(contentType);

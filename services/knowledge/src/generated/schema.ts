@@ -219,8 +219,8 @@ export type Mutation = {
   ingestDocument: Scalars['Int']['output'];
   /**
    * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant (the operator may change this) wait to be
-   * confirmed; those refused or without a file count for half an hour, the others for a day. BAD_REQUEST if the declared size exceeds
-   * the plan's remaining storage, which excludes the reservations of other uploads.
+   * confirmed, those refused or without a file for half an hour, the others for a day; or if it requested four times as many within half
+   * an hour. BAD_REQUEST if the declared size exceeds the plan's remaining storage, which excludes the reservations of other uploads.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /**

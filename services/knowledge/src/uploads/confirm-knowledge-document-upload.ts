@@ -13,7 +13,7 @@ import type { Ports } from '../ports.ts';
 import { usageQueueKey, usageStore } from '../quotas/usage-store.ts';
 import { removeObjectLater } from './remove-object.ts';
 import { storedFacts } from './stored-facts.ts';
-import { maxStoredBytes, maxUploadBytes, uploadType } from './upload-rules.ts';
+import { maxStoredBytes, maxUploadBytes, mayArriveMs, uploadType } from './upload-rules.ts';
 import { type Upload, uploadStore } from './upload-store.ts';
 
 const uploaded = z.object({
@@ -50,12 +50,17 @@ export async function confirmKnowledgeDocumentUpload(
   const readUnused = () => database.transact(tenantId, unused, { lockQueue: usageQueueKey(tenantId) });
   const offered = await readUnused();
   if (mimeType !== offered.mimeType) throw anotherType(offered);
-  const stored = await storedFacts(tenantObjects(objects, tenantId), objectStorageKey);
-  if (!stored) {
+  const files = tenantObjects(objects, tenantId);
+  const readStored = async () => {
+    const stored = await storedFacts(files, objectStorageKey);
+    if (stored) return stored;
     await readUnused(); // the upload may have ended, which deletes the file
     throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
-  }
+  };
+  await readStored(); // a confirm before the PUT must not end the upload
   const quotas = await quotasOf(caller);
+  await files.refuseUploads(objectStorageKey, { forMs: mayArriveMs });
+  const stored = await readStored();
 
   const store = async (db: TenantDb) => {
     const upload = await unused(db);

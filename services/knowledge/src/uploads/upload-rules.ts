@@ -17,6 +17,11 @@ export const uploadUrlMs = 15 * 60_000;
  * refused.
  */
 export const mayArriveMs = 2 * uploadUrlMs;
+/**
+ * How many uploads of a tenant may be younger than `mayArriveMs`, confirmed or not, for each one that may be open: with the default of 100
+ * more than the 300 that one client may request in that time.
+ */
+export const recentPerOpen = 4;
 /** After this long no PUT can be in progress, and unconfirmed files are deleted. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 

@@ -1,6 +1,7 @@
 import { DomainError } from '@parley/kernel/errors';
 import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
+import { mayArriveMs, recentPerOpen } from './upload-rules.ts';
 
 const uploads = table('knowledge_uploads', {
   id: column<number>(),
@@ -25,17 +26,25 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
   return {
     /**
      * Opens an upload. The caller must hold the lock on the tenant's usage, so that concurrent requests do not exceed
-     * the limit. @throws DomainError `tooManyRequests` at `maxOpen` of the tenant
+     * the limits. A confirmed upload counts while a PUT to its URL is possible: its file may be replaced by a larger one.
+     * @throws DomainError `tooManyRequests` at `maxOpen` unconfirmed ones of the tenant, or at `recentPerOpen` times as many recent ones
      */
     async open(upload: NewUpload, maxOpen: number): Promise<number> {
+      const maxRecent = maxOpen * recentPerOpen;
       const { rows } = await knex.raw(
         `INSERT INTO knowledge_uploads (tenant_id, knowledge_base_id, object_key, mime_type, declared_bytes)
          SELECT :tenantId, :knowledgeBaseId, :objectKey, :mimeType, :declaredBytes
           WHERE (SELECT count(*) FROM knowledge_uploads WHERE tenant_id = :tenantId AND document_id IS NULL) < :maxOpen
+            AND (SELECT count(*) FROM knowledge_uploads
+                  WHERE tenant_id = :tenantId AND created_at > parley_now() - cast(:mayArriveMs AS integer) * interval '1 ms') < :maxRecent
          RETURNING id`,
-        { ...upload, tenantId, maxOpen },
+        { ...upload, tenantId, maxOpen, maxRecent, mayArriveMs },
       );
       if (rows[0]) return rows[0].id;
+      const unconfirmed = await mine().whereNull('documentId').count<{ count: string }>('* as count').first();
+      if (Number(unconfirmed?.count) < maxOpen) {
+        throw new DomainError('tooManyRequests', `${maxRecent} uploads were requested within half an hour: wait`);
+      }
       const until = 'those that were refused or got no file count for half an hour, the others for a day';
       throw new DomainError(
         'tooManyRequests',

@@ -1,0 +1,11 @@
+import type { Migration } from '@parley/postgres/database/types';
+
+export const recentUploads: Migration = {
+  name: '013-recent-uploads',
+  async up(knex) {
+    await knex.raw(`
+      -- Confirmed uploads are counted too, while a PUT to their URL is possible.
+      CREATE INDEX knowledge_uploads_recent ON knowledge_uploads (tenant_id, created_at);
+    `);
+  },
+};
