@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames } from '@parley/units';
 import { isReady, type Kubectl, readySince } from '../src/install/kubectl.ts';
 import { type Cluster, clusterStory } from './support/cluster-story.ts';
-import { rpcCallsOf } from './support/metrics.ts';
+import { callsServedBy } from './support/metrics.ts';
 import { figuresOf, startTraffic } from './support/traffic.ts';
 
 const [minReplicas, maxReplicas, usual] = [1, 4, 2];
@@ -11,7 +11,7 @@ const [minReplicas, maxReplicas, usual] = [1, 4, 2];
 const callsWithinMs = 30_000;
 /** Long enough for all pods of a unit to have been called, by callers that spread their calls. */
 const shareMs = 20_000;
-/** Units that answer calls of others by gRPC all the time while people talk. */
+/** Units that answer calls of others all the time while people talk. */
 const called = ['session', 'agent', 'identity'];
 
 async function scale({ kubectl, allReady }: Cluster, unit: string, replicas: number): Promise<void> {
@@ -27,7 +27,7 @@ async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<st
     const added = (await kubectl.pods(unit)).filter(({ metadata }) => !known.has(metadata.name));
     for (const pod of added.filter(isReady)) {
       const { name } = pod.metadata;
-      if (!waited.has(name) && (await rpcCallsOf(kubectl, name)) > 0)
+      if (!waited.has(name) && (await callsServedBy(kubectl, name)) > 0)
         waited.set(name, Date.now() - (readySince(pod)?.getTime() ?? 0));
     }
     if (waited.size === maxReplicas - minReplicas) return [...waited.values()];
@@ -39,7 +39,7 @@ async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<st
 /** The part of the calls of a unit that each of its pods has got for a while. */
 async function sharesOf(kubectl: Kubectl, unit: string): Promise<number[]> {
   const pods = (await kubectl.pods(unit)).filter(isReady);
-  const count = () => Promise.all(pods.map(({ metadata }) => rpcCallsOf(kubectl, metadata.name)));
+  const count = () => Promise.all(pods.map(({ metadata }) => callsServedBy(kubectl, metadata.name)));
   const before = await count();
   await delay(shareMs);
   const calls = (await count()).map((now, n) => now - (before[n] ?? 0));

@@ -2,10 +2,10 @@ import type { Kubectl } from '../../src/install/kubectl.ts';
 
 const script = `fetch('http://127.0.0.1:9464/metrics').then((answer) => answer.text()).then((text) => console.log(text))`;
 
-/** The gRPC calls that the process of a pod has served so far, by its own metrics. */
-export async function rpcCallsOf(kubectl: Kubectl, pod: string): Promise<number> {
+/** What the process of a pod has served other units so far, by gRPC and as a subgraph, by its own metrics. */
+export async function callsServedBy(kubectl: Kubectl, pod: string): Promise<number> {
   const text = await kubectl.run(['exec', pod, '--', 'node', '-e', script]);
-  return sumOf(text, 'parley_rpc_duration_seconds_count');
+  return sumOf(text, 'parley_rpc_duration_seconds_count') + sumOf(text, 'parley_graph_duration_seconds_count');
 }
 
 /** The sum of a metric over all its labels. */
