@@ -41,6 +41,11 @@ export interface ClusterOptions {
   say(line: string): void;
 }
 
+export interface Removed {
+  /** What is otherwise on this machine than before `up`, where `up` came to note that. */
+  differences?: string[];
+}
+
 /**
  * Installs what is missing, and starts a cluster unless it is up. Nothing of it is left after a failed or aborted start but its folder,
  * with the logs.
@@ -68,13 +73,13 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
 
 /**
  * Stops the cluster and removes all it has made on this machine, its data included.
- * @returns what is otherwise on this machine than before `up`; undefined if there was no cluster.
+ * @returns undefined if there was no cluster.
  */
-export async function down(options: ClusterOptions): Promise<string[] | undefined> {
+export async function down(options: ClusterOptions): Promise<Removed | undefined> {
   return exclusively(lockOf(options.folders), options.signal, () => clear(options));
 }
 
-async function clear({ folders, signal, say }: ClusterOptions): Promise<string[] | undefined> {
+async function clear({ folders, signal, say }: ClusterOptions): Promise<Removed | undefined> {
   const { tools, state } = folders;
   refuseOther(folders);
   if (standingCluster() === undefined && !existsSync(state)) return undefined;
@@ -83,7 +88,8 @@ async function clear({ folders, signal, say }: ClusterOptions): Promise<string[]
   const file = tracesOf(folders);
   const before: Traces | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   rmSync(state, { recursive: true, force: true, maxRetries: 3 });
-  return before ? differences(before, await lookForTraces({ tools, nft: nft(tools) })) : [];
+  if (!before) return {};
+  return { differences: differences(before, await lookForTraces({ tools, nft: nft(tools) })) };
 }
 
 const lockOf = ({ state }: ClusterFolders) => `${state}.lock`;
