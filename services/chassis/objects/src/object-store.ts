@@ -135,7 +135,7 @@ export function objectChanged(): Error {
   return conflict('The file has been replaced', 'OBJECT_CHANGED');
 }
 
-/** Of `refuseUploads`, for whoever serves a URL. */
+/** The refusal of a PUT after `refuseUploads`, for the server of its URL. */
 export function uploadsRefused(): Error {
   return conflict('The file is final', 'OBJECT_FINAL');
 }
