@@ -6,7 +6,7 @@ import { type Installation, settingsRead, unitAddress } from './installation.ts'
 import { type Outcome, ok, warning } from './outcome.ts';
 import { voiceUrls } from './voice.ts';
 
-/** Settings that the checks of the object store and of voice cover, or that people open and units do not. */
+/** URL settings that are not checked here: the checks of the object store and of voice cover them, or only people open them in a browser. */
 const { endpoint, publicEndpoint } = fileSettings.s3.settings;
 const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL', ...voiceUrls];
 

@@ -74,7 +74,7 @@ ${more}`;
   await admin.connect();
   t.teardown(() => admin.disconnect());
   let granted = 0;
-  /** Resolves when the broker goes by them, which is after the controller has stored them. */
+  /** Adds ACLs. Resolves once the broker enforces them, which is later than when the controller has stored them. */
   const grant = async (...more: Granted[]) => {
     await admin.createAcls({ acl: more.map(entry) });
     granted += more.length;

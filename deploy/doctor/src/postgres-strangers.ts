@@ -3,8 +3,8 @@ import { type Outcome, warning } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
 /**
- * Logins of others, e.g. of another installation on the server, that may connect to the database and take the roles of its schemas: they read
- * all tenants.
+ * Other logins, e.g. of another installation on the server, that may connect to the database and assume the roles of its schemas: they could
+ * read the data of all tenants.
  * @param own the logins of the settings
  */
 export async function strangerOutcomes(

@@ -12,7 +12,8 @@ export function publishAddresses(dataFolder: string, addresses: Addresses): Part
   return {
     name: addressesFile,
     async start() {
-      // Written to a temporary file and renamed, so that no reader sees half of it. A new file, because `mode` applies only to those.
+      // The file is written under a temporary name and renamed, so that no reader sees half of it. An old draft is deleted first,
+      // because `mode` applies only to new files.
       const draft = `${file}.${process.pid}`;
       await rm(draft, { force: true });
       await writeFile(draft, `${JSON.stringify(addresses.announced(), null, 2)}\n`, { mode: 0o600 });

@@ -24,7 +24,7 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   plan?(): Promise<Replica[][]>;
 }
 
-/** Together with the stop of the servers, a stop takes less than 25 s. */
+/** Replicas that still run after this time are killed. With the servers' own stop, the whole stop takes less than 25 s. */
 const stopTimeoutMs = 20_000;
 /** Written by a replica whose port was taken by another program between the choice of the port and its start. */
 const portTaken = /(?:^|: )Port \d+ on \S+ is taken by another program\.$/mu;

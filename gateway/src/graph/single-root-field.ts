@@ -7,7 +7,7 @@ import {
   type ValidationRule,
 } from 'graphql';
 
-/** The rule of graphql-js evaluates `@skip` and `@include` without variables and throws; this one ignores them. */
+/** The rule of graphql-js evaluates `@skip` and `@include` without variables and throws; this rule ignores both directives. */
 export const singleRootField: ValidationRule = (context: ValidationContext) => ({
   OperationDefinition({ operation, selectionSet }) {
     if (operation !== 'subscription') return false;

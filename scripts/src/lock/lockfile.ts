@@ -66,7 +66,7 @@ export function complete(lockfile: Lockfile): Lockfile {
 /** How the names of packages of native code end: system, processor and, on Linux, the C library. */
 const platform =
   /[/-](aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)-([a-z\d]+)(?:-([a-z]+))?$/;
-/** Other names of packages for the values of Node's `process.arch`. */
+/** Node's `process.arch` by the processor names that packages use instead. */
 const processors: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 

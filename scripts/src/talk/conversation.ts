@@ -26,7 +26,7 @@ const maxFailures = 60; // about two minutes
 const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000 });
 /** Errors that another attempt does not change. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
-/** The close code for an expired token, which is not reported. */
+/** Close code for an expired token. The first such close is not reported as a lost connection: the client reconnects with a new token. */
 const forbiddenCloseCode = 4403;
 
 /**

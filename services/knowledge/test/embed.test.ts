@@ -51,7 +51,7 @@ test('vectors are written with the digits that single precision has, to the last
     (JSON.parse(json) as number[][]).map((each) => Float32Array.from(each)),
     [dense, edges],
   );
-  t.true(json.length / 768 < 15, `${json.length} characters`); // all digits of a double would be 20 and more
+  t.true(json.length / 768 < 15, `${json.length} characters`); // written as doubles, each number would take 20 characters or more
 });
 
 test('with an endpoint its model embeds, at its price', async (t) => {

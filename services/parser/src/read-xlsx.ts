@@ -141,7 +141,7 @@ function sheetCells(maxCharacters: number) {
     get characters() {
       return characters;
     },
-    /** Characters of cells whose position another cell has too. */
+    /** Number of characters in cells that a later cell at the same position replaced. */
     get overwritten() {
       return overwritten;
     },

@@ -13,7 +13,7 @@ export const imageNames: readonly string[] = [...unitNames, 'commands'];
 
 export interface BuiltImage {
   unit: string;
-  /** Its name in the store of the builder, which ends with the key of its content. */
+  /** The image's name in the builder's store; it ends with the key of the content. */
   image: string;
 }
 

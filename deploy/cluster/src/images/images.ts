@@ -33,7 +33,7 @@ export async function provideImages({ folders, units = imageNames, commit, signa
   return { tag, checkout };
 }
 
-/** The files of a commit, in a folder that is replaced. */
+/** Extracts the files of a commit into `folder`, whose earlier content is deleted. */
 function filesOf(commit: string, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -48,7 +48,7 @@ export const adminCommands: readonly AdminCommand[] = [
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
-/** A line for each, for the usage of a command that is called as `name`. */
+/** The usage text: one line per admin command, each beginning with `name`. */
 export function adminCommandList(name: string): string {
   return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
 }

@@ -77,7 +77,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
   /** The addresses of the pods of each headless Service, which its DNS returns. */
   const names = new Map<string, string[]>();
   const addressesOf = (unit: string) => [...ready].filter((pod) => pod.unit === unit).map(({ address }) => address);
-  /** Pods that Services count in. */
+  /** Ready pods: those that Services route to. */
   const ready = new Set<Pod>();
 
   function writeNames(): void {

@@ -35,8 +35,8 @@ export interface ChainCall {
 
 /**
  * `asked`: a model is asked now. Text and tool calls follow, then one `finish` of the model that served.
- * `abandoned`: it failed before that, or its breaker opened meanwhile. Its provider may charge for `usage`; the call
- * goes on.
+ * `abandoned`: the model failed before its first event, or its breaker opened. Its provider may charge for `usage`. The
+ * chain asks the next model, or fails if there is none.
  */
 export type ChainEvent =
   | { type: 'asked'; model: Model }

@@ -12,7 +12,7 @@ export interface EffectContext {
   scope: TurnScope;
   /** The system prompt of llm nodes that have none. */
   persona: string;
-  /** Resolved when the first node needs a model. */
+  /** Called by the first node that needs a model. */
   chain: () => Promise<ProviderChain>;
 }
 

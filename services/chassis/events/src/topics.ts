@@ -18,8 +18,8 @@ export const usualRetentionMs = 7 * dayMs;
 /** How long dead letters are kept, in ms: an operator has to look at them. */
 export const deadLetterRetentionMs = 30 * dayMs;
 /**
- * How long inboxes remember events, in days, so that none takes effect twice. The dead letter of an event whose effect was
- * committed after all is kept for 30 days, up to 7 more until Kafka deletes its segment; once replayed, it may wait in its
- * topic for 7 days, as any event.
+ * How many days inboxes remember events, so that no event takes effect twice. An event may become a dead letter although its
+ * effect was committed. The dead letter can exist for 37 days (30, and up to 7 until Kafka deletes the segment); after a replay
+ * the event can wait in its topic for 7 more days.
  */
 export const rememberedDays = 45;

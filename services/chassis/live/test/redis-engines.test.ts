@@ -93,7 +93,7 @@ async function overLine(t: ExecutionContext, options: Partial<RedisConnectionOpt
   return { line, log: redisEventLog(connection), keyValue: redisKeyValue(connection) };
 }
 
-/** Fills `seen` for as long as the test runs. */
+/** Collects the stream's entries in the returned `seen` until the test ends. */
 function follow(t: ExecutionContext, log: EventLog, stream: string, after = 'now') {
   const over = new AbortController();
   t.teardown(() => over.abort());

@@ -60,7 +60,7 @@ export interface DefinedUnit<
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
   readonly calls: readonly MeshService[];
-  /** The endpoints of other units that it uses; a process of its own needs their addresses. */
+  /** The endpoints of other units that this unit uses. When the unit runs in a separate process, it needs their addresses. */
   uses(): Promise<readonly UsedEndpoint[]>;
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }

@@ -5,7 +5,7 @@ export interface LimitingState {
   emailProofRequired: boolean;
 }
 
-/** Null: a new sign-in is complete. The email proof comes first, because only a new password ends that limit. */
+/** The limit of a new sign-in; null if it is complete. `EMAIL_PROOF_REQUIRED` takes precedence, because only a new password lifts it. */
 export function limitOf(
   { hasTwoFactor, emailProofRequired }: LimitingState,
   method: 'PASSWORD' | 'IDP_ONE',

@@ -14,7 +14,7 @@ export interface Passage extends Line {
   /** The headings above it, itself included, joined by ` > `. */
   heading: string;
   isHeading: boolean;
-  /** Undefined for the header itself. */
+  /** The table that the passage belongs to; undefined for the table's header row. */
   table: Table | undefined;
 }
 

@@ -59,7 +59,7 @@ export async function finishParse(db: TenantDb, parse: Parse): Promise<void> {
   await endParsing(db, parse);
 }
 
-/** The caller has locked the document. A text that was not indexed is not shown. */
+/** The caller has locked the document. Its text is cleared, because text that was not indexed is not shown. */
 export async function failParse(db: TenantDb, parse: Parse, reason: string): Promise<void> {
   await documentStore(db).writeText(parse.documentId, { rawText: '', pageStarts: null });
   await documentStore(db).writeStatus(parse.documentId, { parseStatus: 'FAILED', parseError: reason });

@@ -720,8 +720,9 @@ export type Mutation = {
   refreshAvatarToken: RefreshAvatarTokenResult;
   /**
    * Verifies who the person is by a single-use ticket of the identity provider, which is exchanged on the server's side. A ticket that is refused
-   * or was used before is BAD_REQUEST, TICKET_REFUSED. Where a product's ticket is refused, or the provider is away in between, what came before
-   * stays, and the call may be sent again with the same `ticket`. A session takes at most 50 tickets (TOO_MANY_REQUESTS).
+   * or was used before is BAD_REQUEST, TICKET_REFUSED. Each of `productTickets` links a product, one after another. If one of them is refused,
+   * or the provider becomes unavailable, earlier results are kept: send the call again with the same `ticket` and a new ticket in place of the
+   * refused one. A session takes at most 50 tickets (TOO_MANY_REQUESTS).
    */
   sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
   /** Like `sendMessage`, in an embedded session. */

@@ -253,7 +253,7 @@ export interface GenerateRequest {
   prompt: string;
   /** When set, the answer is JSON that this JSON Schema describes; not guaranteed: check it. */
   jsonSchemaJson: string;
-  /** At most this many tokens are answered, at least 1; the model's own maximum caps it and is the default. */
+  /** Maximum number of output tokens; must be at least 1. The model's own maximum is the upper bound and the default. */
   maxOutputTokens?:
     | number
     | undefined;

@@ -104,7 +104,7 @@ async function roleViolations(transaction: Knex.Transaction, schemaName: string)
   ];
 }
 
-/** Privileges on a table of a kind that the grantee must not reach. */
+/** Lists grants on tables whose kind the grantee must not access. */
 async function grantViolations(transaction: Knex.Transaction, schemaName: string, kinds: Record<string, string>) {
   const roles = rolesOf(schemaName);
   const { rows }: { rows: { name: string; grantee: string }[] } = await transaction.raw(

@@ -86,9 +86,9 @@ export function preparedStatements(
     },
 
     /**
-     * Call it with the error of each statement and the name under which it was sent. Whether it may have failed because it was
-     * prepared, so that the same transaction, run without prepared statements, may succeed. Happens after a migration that changes
-     * columns, and behind a pooler that gives a transaction a connection on which the statement is missing.
+     * Call this with every statement error and the name under which the statement was sent. Returns true if the statement may have
+     * failed because it was prepared: the same transaction may then succeed without prepared statements. Such failures occur after
+     * a migration that changes columns, and behind a pooler that switches to a connection on which the statement is missing.
      */
     failed(name: string | undefined, error: unknown): boolean {
       if (name === undefined || !isDatabaseError(error)) return false;
