@@ -188,14 +188,18 @@ serverTest(['kafka'], 'the rights of the documentation suffice for a unit, and f
 });
 
 test('the documentation has the rights of each unit', (t) => {
-  const lines = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').split('\n');
-  const from = lines.findIndex((line) => line.startsWith('| unit ') && line.includes('Write on topics'));
-  const rows = lines.slice(from + 2, lines.indexOf('', from));
-  const documented = rows.flatMap((row) => {
-    const [, unit = '', ...cells] = row.split('|').map((cell) => cell.trim());
-    return ['Write topic', 'Read topic', 'Read group'].flatMap((what, n) =>
-      [...(cells[n] ?? '').matchAll(/`(.+?)`/gu)].map(([, name]) => `${unit} ${what} ${name}`),
-    );
+  const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [before = ''] = page.split('\nCommands need these:');
+  const list = before.slice(before.lastIndexOf('\n\n- **identity**'));
+  const documented = list.split('\n- **').flatMap((item) => {
+    const [unit = '', ...rights] = item.split(/(?:\*\*)?\n {2}- /u);
+    return rights.flatMap((line) => {
+      const [right = '', names = ''] = line.trim().split(':');
+      const what = { 'write on topics': 'Write topic', 'read on topics': 'Read topic', 'read on groups': 'Read group' }[
+        right
+      ];
+      return [...names.matchAll(/`(.+?)`/gu)].map(([, name]) => `${unit} ${what} ${name}`);
+    });
   });
   const needed = kafkaNeeds(units, units).rights.map(({ unit, right, on, name }) => `${unit} ${right} ${on} ${name}`);
   t.deepEqual(documented.toSorted(), needed.toSorted());
