@@ -66,7 +66,7 @@ test('without arguments all methods of all units are listed with what their prot
   for (const { name, serves } of units) t.is(new RegExp(`^${name} `, 'm').test(stdout), serves.includes('rpc'), name);
   t.regex(
     stdout,
-    /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All messages of a session/m,
+    /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}Returns all messages of a session/m,
   );
   t.regex(stdout, /^session StreamTranscript\(StreamTranscriptRequest\): stream of StreamTranscriptResponse$/m);
 
