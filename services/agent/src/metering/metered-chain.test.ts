@@ -205,7 +205,7 @@ test('an abandoned call is counted by the tokenizer of its model, images include
   await loadTokenizer('gpt-4o');
   const text = 'supercalifragilisticexpialidocious '.repeat(20);
   const image = 'data:image/png;base64,AAAA';
-  const seeing = { ...modelOf('gpt-4o'), vision: true };
+  const seeing = { ...modelOf('gpt-4o'), vision: true, maxOutputTokens: 1_000 };
   const { settled } = await settledAfter(
     [
       { type: 'asked', model: seeing },
