@@ -35,7 +35,7 @@ const counting = ['GET', 'PTTL', 'SET', 'INCRBY'] as const;
 const logging = ['XADD', 'XLEN', 'XRANGE', 'XREVRANGE', 'XTRIM', 'PEXPIRE', 'DEL'] as const;
 
 const keysOf: Record<string, RedisNeeds['keys'] | undefined> = {
-  gateway: { 'parley:throttle:*:*': counting },
+  gateway: { 'parley:throttle:*:*': counting, 'parley:known-network:*': ['GET', 'SET'] },
   identity: {
     'parley:login-tries:*': [...counting, 'DECRBY', 'DEL'],
     'parley:login-failures:*': [...counting, 'DEL'],

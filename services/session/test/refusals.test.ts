@@ -112,7 +112,7 @@ test('calls for one session queue for its lock, leave the queue with their calle
     app.interruptSession(requestOf(inTenant(1), leaving), String(id)),
     app.endSession(requestOf(inTenant(1), leaving), String(id)),
   ].map((call) => t.throwsAsync(call));
-  const foreign = t.throwsAsync(app.sendMessage(requestOf(inTenant(2), leaving), { sessionId: id, text: 'Mine' }));
+  const foreign = t.throwsAsync(app.sendMessage(requestOf(inTenant(2)), { sessionId: id, text: 'Mine' }));
   leaving.abort();
   gate.open();
   for (const refused of refusals) t.like(await refused, { kind: 'unavailable', message: 'The caller has gone' });
