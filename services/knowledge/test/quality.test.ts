@@ -7,9 +7,9 @@ import { passages, questions } from './question-set.ts';
 import { retrievalUnit, userOf } from './retrieval-unit.ts';
 import { storedChunks } from './stored-chunks.ts';
 
-const design = readFileSync(new URL('../DESIGN.md', import.meta.url), 'utf8');
+const design = readFileSync(new URL('../DESIGN.md', import.meta.url), 'utf8').replaceAll(/\s+/gu, ' ');
 const stated =
-  /On (?<passages>\d+) passages and (?<questions>\d+) questions .*?: recall@5 (?<cosine5>[\d.]+), recall@1 (?<cosine1>[\d.]+); with `HYBRID` (?<hybrid5>[\d.]+) and (?<hybrid1>\d\.\d+)/su.exec(
+  /On (?<passages>\d+) passages and (?<questions>\d+) questions .*?: recall@5 (?<cosine5>[\d.]+), recall@1 (?<cosine1>[\d.]+); with `HYBRID` (?<hybrid5>[\d.]+) and (?<hybrid1>\d\.\d+)/u.exec(
     design,
   )?.groups;
 
