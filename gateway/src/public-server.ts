@@ -76,7 +76,7 @@ export function publicServer(options: PublicServerOptions): Part {
     await serve(graph);
   }
 
-  /** The schema of all subgraphs, who may ask it, and the server that executes it. */
+  /** Loads the schema of all subgraphs and its access rules, and starts the server that executes operations. */
   async function openGraph() {
     const sdl = await readSdl();
     const networks = knownNetworks({ keyValue, ring: config.avatarTokenKeys, log });

@@ -143,6 +143,6 @@ test('the connection of an unread response is closed', async (t) => {
   });
   const headers = { authorization: `Bearer ${await mesh.identity.signIn('s-1')}` };
   await unread(t, mesh, '10.0.0.1');
-  // Until then the client's share is in use, as the test above shows.
+  // Until the connection is closed, the unread response uses up the client's share.
   await eventually('it is cut', async () => (await mesh.post(askBig, headers)).status === 200);
 });

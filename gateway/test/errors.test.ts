@@ -161,7 +161,7 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
     const { query }: { query: string } = JSON.parse((await request.toArray()).join(''));
     const [operation = ''] = /^\w+/u.exec(query) ?? [];
     asked.push(operation);
-    // For the sender this is the same as a close on the way.
+    // The client cannot distinguish this from a connection that closed while the request was on its way.
     if (isStopping && served.has(request.socket)) return void request.socket.destroy();
     served.add(request.socket);
     response.setHeader('content-type', 'application/json');
@@ -170,10 +170,10 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
   });
   const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
   const token = await identity.signIn('s-1');
-  await Promise.all([ask(count, { token }), ask(count, { token })]); // two connections
+  await Promise.all([ask(count, { token }), ask(count, { token })]); // opens two connections
   isStopping = true;
   await eventually('a query goes out on an idle connection', async () => {
-    asked.length = 0; // on a busy machine idle connections may have ended before
+    asked.length = 0; // on a busy machine the idle connections may have closed earlier
     t.deepEqual((await ask(count, { token })).data, { agentCount: 7 });
     return asked.length > 1;
   });
@@ -259,7 +259,7 @@ test('a slow or trickling subgraph ends at its timeout, however many requests wa
   const agent = await rawServer(t, (request, response) => {
     request.resume();
     asked += 1;
-    if (asked % 2 === 0) return; // never answers
+    if (asked % 2 === 0) return; // these requests never get a response
     response.writeHead(200, { 'content-type': 'application/json' });
     trickles.add(setInterval(() => response.write(' '), 20));
   });
@@ -282,7 +282,7 @@ test('a slow or trickling subgraph ends at its timeout, however many requests wa
   t.true(tookMs < 3 * alone.tookMs, `${tookMs} ms, and ${alone.tookMs} ms alone`); // four rounds over all connections
   const codes = new Set(answers.flatMap(codesOf));
   t.true(codes.delete('UNAVAILABLE'));
-  codes.delete('TOO_MANY_REQUESTS'); // calls that would wait for too long at the pace since they were queued
+  codes.delete('TOO_MANY_REQUESTS'); // refused because the estimated wait is too long
   t.deepEqual([...codes], []);
   t.true(asked >= 64);
   t.is((await ask('{ myTenant { id } }', { token })).status, 200);

@@ -116,7 +116,7 @@ test('a full queue refuses no operation that has begun, so a mutation that ran r
 test('calls that would wait for too long are refused after a second, and those before them are served', async (t) => {
   const { ask, waiting, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
-    // They must be served within half of that time: while neither of the two ends, after fifteen more.
+    // Queued calls with an estimated wait of more than half of this time are refused.
     GATEWAY_SUBGRAPH_TIMEOUT_MS: '30000',
   });
   const busy = ask(

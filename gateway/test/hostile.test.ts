@@ -13,7 +13,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Bound for caches and connections, client included. */
+/** Maximum growth by caches and connections, in the client too. */
 const mayStayBytes = 30_000_000;
 
 // The first two run alone, because other tests would count as well.
@@ -56,7 +56,7 @@ test.serial('300 hostile requests leak no memory, and other requests are served 
     t.deepEqual((await ask('{ agentCount }', { token })).data, { agentCount: 2 });
   }
 
-  for (let i = 0; i < 10; i++) await round(); // what is made once is made now
+  for (let i = 0; i < 10; i++) await round(); // fills caches and opens connections before the measurement
   const before = heldBytes();
   for (let i = 0; i < 30; i++) await round();
   // A closed connection releases its buffers a moment later.

@@ -193,7 +193,7 @@ test('a response composed of several subgraph responses is bounded as a whole', 
   const tooLarge = { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' };
   for (const query of [
     `{ ${options} session(id: 1) { clientExternalId agent { name } } }`,
-    '{ sessions { agent { name } } }', // one agent of 8 KB, five times
+    '{ sessions { agent { name } } }', // the same agent of 8 KB five times
     `{ a: ${options} b: ${options} c: ${options} }`,
   ]) {
     const answer = await ask(query, { token });

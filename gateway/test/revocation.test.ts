@@ -12,7 +12,7 @@ const resolvers: Record<'identity' | 'agent', Resolvers> = {
 };
 const count = '{ agentCount }';
 const platform = { 'x-app-platform': 'customer' };
-/** How each change behind a credential happens, and the error that follows. */
+/** The changes that invalidate a credential, and the resulting error code. */
 const ends: Record<
   string,
   { happens(mesh: GatewayMesh): void; code: string; whose: 'signInId' | 'userId' | 'tenantId' }
@@ -161,7 +161,7 @@ test.serial(
     t.true((await waiting()) <= 20, 'each socket has one lookup at a time');
 
     identity.removeApiKey('sk_1');
-    identity.beforeApiKey = async () => undefined; // what is held back stays so
+    identity.beforeApiKey = async () => undefined; // earlier lookups stay blocked
     t.is(await eventually('it is closed without an announcement', open.closed), 4403);
     guesses.at(-1)?.client.terminate();
     await eventually('closed sockets leave the queue', async () => (await waiting()) <= 18);

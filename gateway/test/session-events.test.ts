@@ -300,7 +300,7 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   await announce({ $case: 'signInId', value: 's-1' });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   const errors = await eventually('it is refused', ended);
-  // The sweep of open sockets may have closed it first.
+  // The periodic check of open sockets may have closed the socket first.
   if (socket.closed() !== undefined) t.is(socket.closed(), 4403);
   else t.like(errors, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
   t.is(session.opened.length, 0);

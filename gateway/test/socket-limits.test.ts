@@ -39,7 +39,7 @@ async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, ad
   return { socket, messages, closed: () => closed };
 }
 
-/** A client that is sending or not reading may be disconnected before it gets the reason. */
+/** Returns the expected close codes: 1006 if a client that sends or does not read is disconnected before it gets the reason. */
 const closeOrCut = (code: number) => [code, 1006];
 
 function chunk(i: number, text: string): FollowResponse {
@@ -62,7 +62,7 @@ test('starts of subscriptions are queued per client without delaying others; a f
     socket.send(subscribeMessage(id, undefined, { sessionId: id }));
 
   const busy = await rawSocket(t, mesh, '10.0.0.1');
-  // One starts; five may wait for each of its two sockets.
+  // One subscription starts at once; for each of the client's two sockets five more may wait.
   for (let id = 1; id <= 12; id += 1) subscribe(busy, String(id));
   const refused = () => busy.messages.filter(({ type }) => type === 'error');
   await eventually('one too many is refused', () => refused().length > 0);
@@ -70,7 +70,7 @@ test('starts of subscriptions are queued per client without delaying others; a f
   t.is(refused().length, 1);
   busy.socket.send(JSON.stringify({ id: '2', type: 'complete' }));
   await eventually('it waits no more', async () => (await waiting()) === 9);
-  busy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
+  busy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // a start that has begun is not cancelled
   subscribe(await rawSocket(t, mesh, '10.0.0.2'), '20');
   await eventually("the other client's starts", () => begun().includes('20'));
   t.deepEqual(begun(), ['1', '20']);
@@ -218,13 +218,13 @@ test('a reader that is 1 MB behind is closed, and others continue', async (t) =>
   const quick = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
   const received = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
   const { socket, closed } = await rawSocket(t, mesh);
-  // Its own session, so that it shares no stream and its end is visible.
+  // The slow reader follows a session of its own, so it shares no stream, and the end of its stream is visible.
   socket.send(subscribeMessage('slow', sessionEventsQuery, { sessionId: '2' }));
   await eventually('both are subscribed', () => mesh.session.open() === 2);
   socket.pause();
   const text = 'x'.repeat(50_000);
   let sent = 0;
-  // System buffers hold some of it, so more than 1 MB is sent.
+  // System buffers hold part of the data, so more than 1 MB is sent.
   await eventually('its stream is over', () => {
     if (received.results.length === sent && sent < 2_000) {
       mesh.session.send(...Array.from({ length: 20 }, () => chunk(++sent, text)));

@@ -68,7 +68,7 @@ test('if a batch fails, each key is looked up separately', async (t) => {
 
 test('lookups that a silent replica never answers hold up those of other keys only for a moment', async (t) => {
   const { gate, asked, owner } = setup();
-  const unanswered = [owner('a'), owner('b')]; // as many as are asked for at once
+  const unanswered = [owner('a'), owner('b')]; // the maximum number of concurrent lookups
   const tenantIds: number[] = [];
   const others = [...'cde'].map(async (key) => tenantIds.push((await owner(key)).tenantId));
   await eventually('the others have their owners', () => tenantIds.length === 3);

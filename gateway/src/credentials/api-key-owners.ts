@@ -25,7 +25,7 @@ export function apiKeyOwners(
     return identity().resolveApiKey({ keySha256 }, { caller, expectedErrors: ['notFound'] });
   }
 
-  /** Looks up a batch; undefined if that fails. */
+  /** Looks up a batch of keys. Returns undefined if the lookup fails. */
   async function together(asked: AskedKey[]): Promise<Map<string, ResolveApiKeyResponse> | undefined> {
     const [{ requestId } = { requestId: '' }] = asked;
     const keysSha256 = asked.map(({ keySha256 }) => keySha256);

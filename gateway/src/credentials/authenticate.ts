@@ -55,7 +55,10 @@ export interface OwnerOfOptions {
   signal?: AbortSignal;
 }
 
-/** All credentials of a socket must be valid; undefined without any. @throws as `Authenticate`; the abort reason. */
+/**
+ * Returns the owner of a socket, or undefined for a socket without credentials.
+ * @throws as `Authenticate` if any credential is invalid; the abort reason
+ */
 export type OwnerOf = (
   credentials: Credentials,
   origin: Origin,
@@ -130,7 +133,7 @@ async function userCaller(deps: CredentialDeps, request: CredentialRequest, rule
   };
 }
 
-/** Accepts a token of an ended session, because each operation decides what that may still do. */
+/** Accepts the token of an ended session: each operation decides what an ended session may still do. */
 async function sessionCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller & SessionKey> {
   const { credentials, origin } = request;
   const claims = credentials.session ?? deps.sessionTokens.verify(credentials.bearer, 'session');

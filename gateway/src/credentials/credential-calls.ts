@@ -2,7 +2,7 @@ import { clientNetwork } from '@parley/kernel/http/client-network';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/queues/fair-queue';
 import { enterQueue } from '../limits/enter-queue.ts';
 
-/** Before the lookup nothing is verified, so it counts against the client address. */
+/** Who requests a lookup. No credential is verified before the lookup, so the lookup counts against the client address. */
 export interface Requester {
   ip: string;
   /** Default: `request`. */
@@ -11,7 +11,7 @@ export interface Requester {
   signal?: AbortSignal | undefined;
 }
 
-/** Each has its own queue, so that opening sockets cannot delay the check of one's own revoked socket. */
+/** Each purpose has its own queue, so that many new sockets cannot delay the check that closes a revoked socket. */
 export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 
 /** Runs credential lookups in a queue that is fair between client addresses. */
@@ -22,7 +22,7 @@ export interface CredentialCalls {
 }
 
 export interface CredentialCallsOptions {
-  /** For requests. Open sockets have the same concurrency and an unbounded queue, with one lookup per credential. */
+  /** Limits for requests. Lookups of open sockets have the same concurrency and an unbounded queue, with one lookup per credential. */
   limits: FairQueueLimits<'address' | 'tenant'>;
   /** Lookups for new sockets that may wait per client. Default: unbounded. */
   newSocketsWaiting?: number;

@@ -19,7 +19,7 @@ export interface CredentialStatus {
    * @throws DomainError `unauthenticated` if it is revoked or unknown; the errors of `CredentialCalls`
    */
   signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
-  /** The contract's SessionStatus. @throws DomainError as `tenant` does. */
+  /** Returns the status of a session, as the contract's `SessionStatus`. @throws DomainError as `tenant` does. */
   session(session: SessionKey, requester: StatusRequester): Promise<string>;
   /** Returns the status of a tenant. @throws DomainError `unauthenticated` if it is unknown; the errors of `CredentialCalls` */
   tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
@@ -146,7 +146,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
   };
 }
 
-/** The same error for every defect of a session token, so that it reveals nothing. */
+/** Returns the same error for every defect of a session token, so that the error reveals nothing. */
 export function noSession() {
   return unauthenticated('Invalid or expired avatar token');
 }

@@ -6,7 +6,7 @@ export interface CurrentCaller {
   /** Authorizes these fields; none means `_entities`. @throws DomainError when the credential does not allow them. */
   get(fields: () => RootField[]): Promise<Caller>;
   markStale(): void;
-  /** Every caller that the request has had. */
+  /** Lists every caller that the request has had so far. */
   seen(): Iterable<Caller>;
 }
 

@@ -2,7 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { CredentialStatus } from './credential-status.ts';
 
-/** After a public mutation the affected user is unknown, so everything is dropped. */
+/** Drops the cached status of these callers. After a public mutation the affected user is unknown, so the whole cache is dropped. */
 export function invalidateStatusOf(
   callers: Iterable<Caller>,
   credentialStatus: Pick<CredentialStatus, 'invalidate'>,

@@ -1,8 +1,8 @@
 import Module, { createRequire } from 'node:module';
 
 /**
- * Modules that `@apollo/gateway` loads for its own metrics, to compose and fetch supergraphs, and to call subgraphs: none of it is used
- * here, and it takes 15 MB and a tenth of the modules of a process.
+ * Modules that `@apollo/gateway` loads for metrics, for composing and fetching supergraphs, and for calling subgraphs. The gateway uses
+ * none of them; they would take 15 MB and a tenth of the modules of a process.
  */
 const unused = [
   '@apollo/composition',
@@ -17,7 +17,7 @@ const unused = [
   'make-fetch-happen',
 ];
 
-/** `@apollo/gateway`, loaded with empty modules in place of those above. */
+/** Loads `@apollo/gateway` with empty modules in place of the unused ones. */
 function load(): typeof import('@apollo/gateway') {
   const require = createRequire(import.meta.url);
   const { cache, resolve } = createRequire(require.resolve('@apollo/gateway'));

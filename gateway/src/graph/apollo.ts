@@ -27,7 +27,7 @@ export interface ApolloOptions {
   log: Logger;
 }
 
-/** The server that executes queries and mutations: its plugins check, throttle and keep what they answer. */
+/** Creates the server that executes queries and mutations. Its plugins check and throttle requests, and store answers for retries. */
 export function createApollo(options: ApolloOptions): ApolloServer<GatewayContext> {
   const { config, supergraph, documents, authenticate, credentialStatus, throttle, keys, metrics, log } = options;
   const { introspection, maxAnswerBytes, maxBodyBytes, maxKeptAnswerBytes: maxKeptBytes } = config;
@@ -39,7 +39,7 @@ export function createApollo(options: ApolloOptions): ApolloServer<GatewayContex
     persistedQueries: false, // clients could fill the cache
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    documentStore: null, // documents are parsed and cached before this
+    documentStore: null, // documents are parsed and cached before Apollo Server runs
     stringifyResult: passing(answerWriter(maxAnswerBytes)),
     logger: log.child({}, { level: 'warn' }),
     formatError: maskError(log),

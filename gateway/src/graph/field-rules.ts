@@ -9,7 +9,7 @@ export interface FieldRule {
   whileLimited?: boolean;
   throttle?: Throttle;
   longBody?: boolean;
-  /** `failing`: only when the call fails. */
+  /** `failing`: the caller changes only if the field fails. */
   changesCaller?: 'always' | 'failing';
   /** The field may switch the sign-in to another tenant. */
   changesTenant?: boolean;
@@ -25,7 +25,7 @@ export interface FieldRule {
 export interface Throttle {
   requests: number;
   windowSeconds: number;
-  /** Whether the operation is refused while processes cannot share their counts. */
+  /** Whether the operation is refused while processes cannot share their counts, that is, without Redis. */
   failsClosed?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function ruleOf(rules: FieldRules, { type, name }: RootField): FieldRule 
   return rules.get(`${type}.${name}`);
 }
 
-/** Undefined if no field is long running. */
+/** Returns the smallest `callsPerTenant` of the long-running fields; undefined if no field is long running. */
 export function longRunning(
   rules: FieldRules,
   fields: RootField[],

@@ -27,7 +27,7 @@ export interface GatewayContext {
   begun?: boolean;
   /** Set if a root field may take minutes. `callsPerTenant` is the smallest bound of these fields. */
   longRunning?: { callsPerTenant: number | undefined } | undefined;
-  /** The response of the only subgraph, requested before execution, which then sends nothing. Rejects if the call failed. */
+  /** The response of the only subgraph, requested before execution begins; execution then sends no request. Rejects if the call failed. */
   received?: Promise<Buffer>;
   connection: ClientConnection;
   bodyBytes: number;

@@ -58,7 +58,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
     if (revoking.length === 0) return;
     const { caller, currentCaller } = request.contextValue;
-    // The caller of a public mutation does not identify the user that it changed.
+    // A public mutation may change a user other than its caller, who is anonymous.
     if (revoking.some((rule) => rule?.by.length === 0)) credentialStatus.invalidate(undefined);
     else invalidateStatusOf(currentCaller?.seen() ?? [caller], credentialStatus);
   }
@@ -142,7 +142,10 @@ function observe(
   for (const { name } of fields) metrics.graphDuration.observe({ operation: name, outcome }, seconds);
 }
 
-/** A single response was bounded while it was read; shared references expand to at most the square of that. */
+/**
+ * Bounds an answer composed of several subgraph responses. A single response was bounded while it was read. An object that occurs many
+ * times can enlarge the answer to at most the square of the bytes read.
+ */
 function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
   const { body } = response;
   const { parts, remainingBytes } = contextValue.answer;

@@ -70,7 +70,7 @@ export function passedAnswers({
             { query: queryOf(document, operation), variables: givenVariables(operation, request.variables) },
             contextValue,
           );
-          const bytes = await contextValue.received.catch(() => undefined); // execution throws it
+          const bytes = await contextValue.received.catch(() => undefined); // execution throws this error
           if (!bytes || !holdsDataOnly(bytes)) return null;
           if (contextValue.heldKey && bytes.length <= maxKeptBytes) return null;
           const data = {};
@@ -82,7 +82,7 @@ export function passedAnswers({
   };
 }
 
-/** The single selection of a query; undefined if it is a fragment or has directives. */
+/** Returns the single field of a query; undefined if the selection is a fragment or has directives. */
 function onlyField({ operation, selectionSet }: OperationDefinitionNode): FieldNode | undefined {
   const [only, ...more] = selectionSet.selections;
   if (operation !== OperationTypeNode.QUERY || more.length > 0 || only?.kind !== Kind.FIELD) return undefined;
@@ -102,7 +102,7 @@ function givenVariables(
 const dataFirst = Buffer.from('{"data":{');
 const ends = ['}}', '}}\n'].map((end) => Buffer.from(end));
 
-/** Whether a result has `data` only. A string value cannot contain the quoted names below, because its quotes are escaped. */
+/** Reports whether a result has `data` only. A string value cannot contain the quoted names below, because its quotes are escaped. */
 function holdsDataOnly(bytes: Buffer): boolean {
   const isWhole =
     dataFirst.equals(bytes.subarray(0, dataFirst.length)) &&

@@ -8,7 +8,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 
-/** One execution of a root field; each alias is its own. */
+/** One selection of a root field; a field selected under two aliases occurs twice. */
 export interface RootField {
   type: 'Query' | 'Mutation' | 'Subscription';
   name: string;
@@ -21,7 +21,7 @@ export interface AnsweredField extends RootField {
 
 const typeOf = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' } as const;
 
-/** In the order in which they run. Without variables, fields under `@skip` and `@include` are included. */
+/** Returns the root fields in execution order. Without variables, fields under `@skip` and `@include` are included. */
 export function rootFields(
   document: DocumentNode,
   operation: OperationDefinitionNode,

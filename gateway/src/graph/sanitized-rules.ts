@@ -44,7 +44,7 @@ const holders: ReadonlySet<Kind> = new Set([
   Kind.FIELD,
 ]);
 
-/** Nodes outside list values are identified by name, so that a repeated directive is one location. */
+/** Nodes outside list values are identified by name, so repeated uses of one directive count as one location. */
 function placesOf(document: DocumentNode): Places {
   const stands = new Map<ASTNode, { parent: ASTNode | undefined; name: string }>();
   visit(document, {

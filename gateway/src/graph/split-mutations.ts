@@ -41,7 +41,7 @@ export function requestedFields(query: string): RootField[] {
   return fieldsOf(document, operationOf(document));
 }
 
-/** The mutations that run with these variables, in order; none of a query. */
+/** Returns the mutations that run with these variables, in order; none for a query. */
 export function runningMutations(query: string, variables: Record<string, unknown> | undefined): AnsweredField[] {
   const document = parse(query);
   const operation = operationOf(document);
@@ -49,7 +49,7 @@ export function runningMutations(query: string, variables: Record<string, unknow
   return answeredFields(document, operation, withDefaults(operation, variables));
 }
 
-/** Whether a request may be sent twice: queries without `@sentOnce`. */
+/** Reports whether a request may be sent twice: only a query without `@sentOnce` may. */
 export function isRetryable(query: string, rules: FieldRules): boolean {
   const document = parse(query);
   const operation = operationOf(document);
@@ -57,7 +57,7 @@ export function isRetryable(query: string, rules: FieldRules): boolean {
   return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
 }
 
-/** The field of a selection made by `splitSelections`, which may wrap it in inline fragments. */
+/** Returns the response name of a selection made by `splitSelections`, which may wrap the field in inline fragments. */
 function responseNameOf(selection: SelectionNode): string {
   if (selection.kind === Kind.FIELD) return (selection.alias ?? selection.name).value;
   const [only] = selection.kind === Kind.INLINE_FRAGMENT ? selection.selectionSet.selections : [];

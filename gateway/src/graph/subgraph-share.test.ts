@@ -14,7 +14,7 @@ const { subgraphCalls } = readGatewayConfig({
 
 /** A queue of attempts; `endFirst` ends the call that has run the longest. */
 function setup() {
-  const later = () => () => undefined; // waits are not estimated: the calls that remain in the queue outlive the test
+  const later = () => () => undefined; // no estimate of waits, because the queued calls outlive the test
   const queue = fairQueue({ ...attemptLimits(subgraphCalls), later });
   const begun: string[] = [];
   const ends: (() => void)[] = [];

@@ -9,32 +9,32 @@ export type SubgraphShare = 'address' | 'tenant' | 'user' | 'anonymous';
 export type Attempt = 'new' | 'known';
 
 /**
- * `site`: an IPv4 /24 or IPv6 /48; `provider`: a /16 or /32. Whoever has many addresses often has them in few networks, and others
- * would wait for a turn of each.
+ * `site`: an IPv4 /24 or IPv6 /48; `provider`: a /16 or /32. An attacker with many addresses often has them in few networks; sharing by
+ * address would make other clients wait for all those addresses.
  */
 export type AttemptShare = 'site' | 'provider';
 
-/** @param address as `clientNetwork` gives it */
+/** @param address the result of `clientNetwork` */
 export function sharesOf(
   { kind, tenantId, userId }: Caller,
   address: string,
   attempt: Attempt | undefined,
 ): Parties<SubgraphShare> {
-  // Its address has its share in the queue of attempts.
+  // The queue of attempts has already shared slots by address.
   if (attempt) return { anonymous: `${attempt} attempts` };
   if (kind === 'anonymous') return { address, anonymous: 'others' };
   return tenantId === null ? { address, user: userId } : { address, tenant: tenantId };
 }
 
-/** @param address as `clientNetwork` gives it */
+/** @param address the result of `clientNetwork` */
 export function attemptSharesOf(address: string): Parties<AttemptShare> {
   const within = address.replace(/\/64$/u, '');
   return { site: widerNetwork(within), provider: widestNetwork(within) };
 }
 
 /**
- * The limits of a queue that attempts of one kind pass before the one of all calls. In that one the attempts are a single party,
- * whose calls begin in the order in which they come: turns by network need a queue of their own.
+ * Limits of the queue for one kind of attempt, which comes before the queue of all calls. The queue of all calls treats the attempts as one
+ * party and runs them first in, first out, so fairness between networks needs a queue of its own.
  */
 export function attemptLimits({
   shares: { address, anonymous },

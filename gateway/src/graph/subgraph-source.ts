@@ -40,7 +40,7 @@ export interface SubgraphSourceOptions {
   log: Logger;
 }
 
-/** Calls a subgraph over pooled HTTP connections; the fetcher of `@apollo/gateway` takes half of the cost of a federated query. */
+/** Calls a subgraph over pooled HTTP connections. The fetcher of `@apollo/gateway` would cause half of the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   readonly unit: string;
   /** Returns the raw bytes of the answer to a query. @throws as `process` */
@@ -87,7 +87,7 @@ export function subgraphSource({
     return answer;
   }
 
-  /** @param network as `networkOf` gives it */
+  /** @param network the result of `networkOf` */
   async function sendFor<T>(
     read: Read<T>,
     request: Query,
@@ -101,7 +101,7 @@ export function subgraphSource({
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
     const unsubscribe = connection.onClose(() => {
-      // A request with an idempotency key that has begun is finished, because a retry could not know how far it got.
+      // A request that has an idempotency key and has begun runs to its end, because a retry could not know which parts have taken effect.
       if (!context.heldKey || !context.begun) abort.abort(new Error('The client disconnected'));
     });
     try {
@@ -128,7 +128,7 @@ export function subgraphSource({
     }
   }
 
-  /** The queues that a call passes, in order. */
+  /** Returns the queues that a call passes, in order. */
   function entriesOf(context: GatewayContext, caller: Caller, attempt: Attempt | undefined): Enter[] {
     const shares = sharesOf(caller, context.client, attempt);
     const entries = queuesOf(context).map(
@@ -166,17 +166,17 @@ export function subgraphSource({
     return queue;
   }
 
-  /** The client's network, where the request attempts to sign in. */
+  /** Looks up the client's network if the request attempts to sign in. */
   async function networkOf(request: Query, { client }: GatewayContext, caller: Caller) {
     return isAttempt(request, caller) ? knownNetworks.find(client) : undefined;
   }
 
-  /** Sign-in attempts are the public operations whose throttle fails closed. */
+  /** Reports whether a request attempts to sign in: it selects a public field whose throttle fails closed. */
   function isAttempt({ query }: Query, { kind }: Caller): boolean {
     return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
 
-  /** Whether a field that signs in has succeeded. */
+  /** Reports whether a field that signs in has succeeded. */
   function signsIn({ query, variables }: Query, { data }: GraphAnswer): boolean {
     return runningMutations(query, variables).some(
       (field) => ruleOf(rules, field)?.signsIn && (data?.[field.responseName] ?? null) !== null,
@@ -275,10 +275,10 @@ export function subgraphSource({
   };
 }
 
-/** Enters a queue for one call, as `FairQueue.enter`. */
+/** Enters a queue for one call, like `FairQueue.enter`. */
 type Enter = (signal: () => AbortSignal, continues: boolean) => Release | Promise<Release>;
 
-/** Enters one queue after the other. */
+/** Enters the queues one after the other. Releases the slots already taken if a queue refuses. */
 async function enterAll(entries: Enter[], signal: AbortSignal, begun = false): Promise<Release> {
   const ends: Release[] = [];
   const end = () => ends.forEach((leave) => leave());

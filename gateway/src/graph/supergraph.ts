@@ -18,7 +18,7 @@ export interface Supergraph {
   gateway: ApolloGateway;
   rules: FieldRules;
   apiSchema(): GraphQLSchema;
-  /** The only subgraph of a query with `@passedThrough`. */
+  /** Returns the only subgraph of a query with `@passedThrough`; undefined for other queries. */
   sourceOf(query: string): SubgraphSource | undefined;
   waiting(): number;
   close(): Promise<void>;

@@ -20,7 +20,10 @@ const maxNameLength = 40;
 
 class LimitReached extends Error {}
 
-/** The errors of graphql-js quote the value, which may be a password or very large; these name path and type. */
+/**
+ * Checks variables without quoting their values. The errors of graphql-js quote values, which may be passwords or very large; these errors
+ * name the path and the type.
+ */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

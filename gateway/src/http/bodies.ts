@@ -31,7 +31,10 @@ export interface Bodies {
   bytesOf(request: IncomingMessage): number;
 }
 
-/** A body over `maxBodyBytes` must contain the name of a long operation; which one runs is checked after parsing. */
+/**
+ * Reads request bodies. A body over `maxBodyBytes` must contain the name of a long operation; after parsing, the operation that runs is
+ * checked.
+ */
 export function requestBodies(
   { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
   longOperations: readonly string[],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 export interface ClientConnection {
   readonly isClosed: boolean;
-  /** Calls `act` when the client disconnects, immediately if it has. @returns a function that cancels this. */
+  /** Calls `act` when the client disconnects, at once if it already has. @returns a function that cancels the call */
   onClose(act: () => void): () => void;
 }
 

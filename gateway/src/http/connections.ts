@@ -31,7 +31,7 @@ export function boundConnections(
     connection.once('close', () => clients.add(client, -1));
   });
   http.prependListener('request', (_request, response) => {
-    // From here on only the client can delay the response. Node sets its own idle timeout afterwards.
+    // After this event only the client can delay the response. Node then sets the idle timeout itself.
     response.once('prefinish', () => response.socket?.setTimeout(answerStallMs));
   });
 }
@@ -77,7 +77,7 @@ export function requestAdmission(
     },
     refuseTooMany(request, response, next) {
       if (!tooMany.has(request)) return next();
-      response.setHeader('connection', 'close'); // ignores whatever else it sends
+      response.setHeader('connection', 'close'); // the rest of what the client sends is ignored
       refuse(response, 429, 'This address has too many requests under way', 'TOO_MANY_REQUESTS');
     },
     resume: (request, response, next) => scheduler.run(scheduledOf(request, response), next),

@@ -5,7 +5,9 @@ import { asksForSocket } from '../socket/socket-server.ts';
 import { boundConnections } from './connections.ts';
 import { refuseUnreadable } from './raw-refusals.ts';
 
-/** The server that clients connect to, with the limits on connections and on what cannot be read. It does not listen yet. */
+/**
+ * Creates the server for clients, with its limits on connections and its answers to unreadable requests. The server does not listen yet.
+ */
 export function publicHttp(config: GatewayConfig, app: RequestListener): Server {
   const http = createServer(
     {

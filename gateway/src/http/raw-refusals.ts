@@ -9,7 +9,7 @@ export interface RawRefusal {
   requestId?: unknown;
 }
 
-/** By Node error code; others are 400. */
+/** Refusals by Node error code; any other code gets status 400. */
 const unreadable: Record<string, RawRefusal> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large' },

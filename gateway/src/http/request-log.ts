@@ -17,7 +17,7 @@ export function requestLog(log: Logger) {
     const started = performance.now();
     const requestId = requestIdFrom(request.headers['x-request-id']);
     const facts: RequestFacts = {};
-    Object.assign(response, { locals: { requestId, facts } }); // Express keeps it
+    Object.assign(response, { locals: { requestId, facts } }); // Express keeps existing `locals`
     response.setHeader('x-request-id', requestId);
     // A new trace, because the parent sent by a client is not trusted.
     const span = tracer.startSpan('gateway request', { kind: SpanKind.SERVER, root: true });

@@ -10,7 +10,7 @@ import { answerNotKept } from './answer-not-kept.ts';
 /** A request with the header `Idempotency-Key`. */
 export interface IdempotentRequest {
   key: string;
-  /** The request may switch the sign-in to another tenant, so its retry may come from there. */
+  /** The request may switch the sign-in to another tenant, so a retry may come from the new tenant. */
   inAnyTenant: boolean;
 }
 

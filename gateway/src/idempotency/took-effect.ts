@@ -11,8 +11,8 @@ interface SubgraphAnswer {
 }
 
 /**
- * Whether some mutation of a subgraph request has taken effect. Mutations run in order, and a failed non-null one nulls all of `data`.
- * An error below a mutation comes from its selected result, so the mutation itself has taken effect.
+ * Reports whether any mutation of a subgraph request has taken effect. Mutations run in order; when a mutation with a non-null type fails,
+ * all of `data` is null. An error with a path below a mutation concerns its selected result, so the mutation itself has taken effect.
  */
 export function tookEffect({ query, variables }: Asked, { data, errors = [] }: SubgraphAnswer): boolean {
   const running = runningMutations(query, variables).map(({ responseName }) => responseName);

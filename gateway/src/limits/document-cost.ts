@@ -35,7 +35,8 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
     const operation = definition.kind === Kind.OPERATION_DEFINITION;
     if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
     const { depth, complexity, selections, schemas, introspection } = costOf(definition);
-    // A fragment of introspection alone is free only within an operation, so these limits check operations.
+    // Only operations are checked: a fragment on introspection types is free within an operation, but would cost something when checked
+    // alone.
     if (operation && depth > limits.maxDepth) {
       return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
     }

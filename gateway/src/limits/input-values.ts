@@ -28,7 +28,10 @@ export interface RefusedValue extends FieldProblem {
 
 const maxProblems = 20;
 
-/** Finds strings that cannot be stored, numbers that are not finite, and too deep nesting, by the path of the argument they are for. */
+/**
+ * Finds variables with strings that cannot be stored, numbers that are not finite, or too deep nesting. Reports each under the path of the
+ * argument that uses the variable.
+ */
 export function refusedVariables(
   document: DocumentNode,
   variables: Readonly<Record<string, unknown>> | null | undefined,
@@ -42,7 +45,7 @@ export function refusedVariables(
   return problems;
 }
 
-/** The same for literals in a document. Must run before query planning. */
+/** Like `refusedVariables`, but for literals in a document. Must run before query planning. */
 export function refusedLiterals(document: DocumentNode): RefusedValue[] {
   const problems: RefusedValue[] = [];
   let lists = 0;
@@ -69,7 +72,7 @@ export function refusedLiterals(document: DocumentNode): RefusedValue[] {
       if (lists + list > maxLiteralLists || levels === maxLiteralLevels) {
         const message = 'is nested too deeply to stand in a document: send it as a variable';
         refuse({ message, malformed: true }, parent, ancestors);
-        return problems.length < maxProblems ? false : BREAK; // `leave` is not called
+        return problems.length < maxProblems ? false : BREAK; // the visitor does not call `leave` for this node
       }
       lists += list;
       levels += 1;
@@ -130,7 +133,7 @@ function collect(value: unknown, path: string, levels: number, problems: Refused
   }
 }
 
-/** The path of each variable's first use. */
+/** Maps each variable to the path of its first use. */
 function argumentPaths(document: DocumentNode): Map<string, string> {
   const paths = new Map<string, string>();
   visit(document, {

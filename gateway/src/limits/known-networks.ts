@@ -11,7 +11,7 @@ const freshMs = dayMs;
 
 export interface KnownNetworksOptions {
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** The first key hides the addresses; after its rotation all networks are new. */
+  /** The first key makes the MACs that hide the addresses; after a rotation all networks are new. */
   ring: KeyRing;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -21,7 +21,7 @@ export interface KnownNetworksOptions {
 /** A client network, as found before an attempt to sign in. */
 export interface FoundNetwork {
   isKnown: boolean;
-  /** Stores that a sign-in succeeded. At once; writes only where the stored time is absent or old, and never throws. */
+  /** Starts to store that a sign-in succeeded and returns at once. Writes only if the stored time is absent or old. Never throws. */
   signedIn(): void;
 }
 
@@ -39,12 +39,12 @@ export function knownNetworks({ keyValue, ring, log, now = Date.now }: KnownNetw
     `parley:known-network:${createHmac('sha256', secret).update(network).digest('base64url')}`;
 
   function ignored(error: unknown): undefined {
-    // An unavailable store is in the log already: throttles use it too.
+    // The outage of the store is already logged, because throttles use the same store.
     if (!isDomainError(error, 'unavailable')) log.warn({ err: error }, 'known networks not read or stored');
   }
 
   return {
-    /** One read. @param network as `clientNetwork` gives it */
+    /** Looks up a network with one read of the store. @param network the result of `clientNetwork` */
     async find(network: string): Promise<FoundNetwork> {
       if (network === 'unknown') return { isKnown: false, signedIn: () => undefined };
       const key = keyOf(network);

@@ -18,7 +18,10 @@ export interface ThrottleResult {
   windows: ThrottleWindow[];
 }
 
-/** Counts all fields or, if refused, none. Without Redis counts per process; `unavailable` if a throttle fails closed. */
+/**
+ * Counts every field, or none if one is refused. Without Redis each process counts alone. @throws DomainError `unavailable` without Redis
+ * if a throttle fails closed
+ */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
 export interface ThrottleOptions extends DegradingCountsOptions {
@@ -69,7 +72,7 @@ export function createThrottle({ rules, ...options }: ThrottleOptions): Throttle
     });
     const windowOf = ({ key, count, endsInMs }: CountWindow): ThrottleWindow => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
-      // The server's clock may round up beyond the window.
+      // Redis may round up to more than the window.
       const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
       return { operation, requests, windowSeconds, remaining: requests - count, endsInSeconds };
     };

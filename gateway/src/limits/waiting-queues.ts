@@ -5,12 +5,12 @@ import { credentialCalls } from '../credentials/credential-calls.ts';
 import { replayScheduler } from '../socket/replay-scheduler.ts';
 import { subscriptionStarts } from '../socket/subscription-starts.ts';
 
-/** A session, its tenant and an API key. */
+/** One lookup each for a session, its tenant and an API key. */
 const lookupsPerSocket = 3;
 
 export type WaitingQueues = ReturnType<typeof waitingQueues>;
 
-/** The queues of clients' work, each with its gauge. */
+/** Creates the queues that client work waits in, each queue with a gauge. */
 export function waitingQueues(config: GatewayConfig, metrics: Metrics) {
   const calls = credentialCalls({
     limits: config.subgraphCalls,

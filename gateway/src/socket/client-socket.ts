@@ -46,7 +46,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       this.#renewWindow();
       this.#received += 1;
       if (this.#received > maxMessagesPerSecond) this.#closeFlooding('Too many messages');
-      // The answer to a ping keeps the socket alive, and costs nothing.
+      // A pong keeps the socket alive and costs nothing, so it is not scheduled.
       else if (event === 'pong') super.emit(event, ...args);
       else void this.#serve({ event, data: args[0] as Buffer });
       return true;
@@ -112,7 +112,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       this.#client = client;
     }
 
-    /** Sends the frames of one event loop iteration in one system call, which dominates the cost of small frames. */
+    /** Sends all frames of one event loop iteration in one system call; system calls dominate the cost of small frames. */
     #batch(): void {
       const stream = this.#stream;
       if (!stream || this.#isBatching) return;
@@ -124,7 +124,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       });
     }
 
-    /** Never waits for the client, because the unsent bytes are what identifies a slow reader. */
+    /** Never waits for the client: the number of unsent bytes is how a slow reader is detected. */
     override send(data: Data, second?: object | Sent, third?: Sent): void {
       this.#batch();
       super.send(data);
@@ -159,7 +159,10 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
 
 const mayBeOfServer = /"(?:next|error|connection_ack)"|\\u/;
 
-/** Parses only messages that may be of such a type, which a string can spell only plainly or with `\u`. */
+/**
+ * Reports whether a client sends a message type that only servers send. Parses only messages that may have such a type: JSON can spell
+ * these names only plainly or with `\u`.
+ */
 function isOfServer(message: string): boolean {
   if (!mayBeOfServer.test(message)) return false;
   try {

@@ -24,13 +24,13 @@ export interface FrameSchedulerOptions {
   now?: () => number;
 }
 
-/** The sockets of a client that may reach their message limit at once: 1,000 sockets can reconnect within a few seconds. */
+/** How many sockets of one client may reach their message limit at once: 1,000 sockets can reconnect within a few seconds. */
 const socketsAtLimit = 25;
 
 /** The bytes that a client may send per second, in frames of maximum size. */
 const maxSizeFrames = 64;
 
-/** The share of event loop time that the frames of one client may use; unread answers and bodies have the same share. */
+/** The share of event loop time that the frames of one client may use. The limits on unread answers and bodies are the same share. */
 const maxTimeShare = 1 / 4;
 
 interface FrameWindow {

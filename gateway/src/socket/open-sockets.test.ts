@@ -24,7 +24,7 @@ function setup(t: ExecutionContext) {
     pending.set(apiKey, now);
     peaks.set(apiKey, Math.max(now, peaks.get(apiKey) ?? 0));
     try {
-      const tenantId = tenants.get(apiKey); // as it is when the question is asked
+      const tenantId = tenants.get(apiKey); // the tenant at the time of the lookup
       const left = Promise.withResolvers<void>();
       signal?.addEventListener('abort', () => left.resolve());
       await Promise.race([gates.get(apiKey)?.pass(), left.promise]);
@@ -64,7 +64,7 @@ test('changes during the admission of a socket cause one more check, and never t
   for (let n = 0; n < 100; n += 1) sockets.recheck(change(2));
   gate.release();
   await eventually('it is asked once more', () => asked.length === 2);
-  for (let n = 0; n < 100; n += 1) sockets.recheck(change(2)); // of others, as is known by now
+  for (let n = 0; n < 100; n += 1) sockets.recheck(change(2)); // changes of another tenant; the tenant of `k` is known by now
   gate.release();
   t.is(await admitted, 'admitted');
   t.deepEqual(asked, ['newSocket k', 'newSocket k']);

@@ -8,7 +8,7 @@ import type { Credentials, Origin } from '../credentials/credentials.ts';
 import { rateLimitedWarning } from './rate-limited-warning.ts';
 
 export interface OpenSocket {
-  /** An access token is verified once, then counts as long as its sign-in. */
+  /** An access token is verified only once; the socket then stays open as long as the sign-in is valid. */
   credentials: Credentials;
   origin: Origin;
   refuse(): void;
@@ -118,7 +118,7 @@ export function openSockets({
     const before = entry.owner?.tenantId ?? null;
     const owner = result === 'refused' ? undefined : result.owner;
     entry.owner = owner?.caller;
-    // A switch to another tenant closes the sockets of the previous one.
+    // A switch to another tenant closes the sockets of the tenant that was left.
     if (!owner || (!owner.ended && before !== null && before !== owner.caller.tenantId)) refuse(entry);
     else if (owner.ended) entry.closing ??= setTimeout(() => refuse(entry), closeDelayMs).unref();
   }
@@ -130,7 +130,7 @@ export function openSockets({
     try {
       while (check.repeat) {
         check.repeat = false;
-        const asked = [...holders]; // later holders have a newer result
+        const asked = [...holders]; // sockets that join during the check have a newer result
         const [first] = asked;
         if (!first) return;
         const result = await checkOnce(first.socket, { purpose: 'openSocket', signal: removed.signal });

@@ -19,8 +19,8 @@ export interface SharedFeedsOptions<Item> {
 
 export interface SharedFeeds<Item> {
   /**
-   * Opens a reader's own stream, which authorizes it and replays what it missed, and joins the one that readers of `key` share at
-   * the first live item. The first reader to catch up shares its stream until the last reader leaves.
+   * Opens the reader's own stream, which authorizes the reader and replays missed items. At the first live item the reader joins the stream
+   * shared under `key`. The first reader to catch up shares its own stream until the last reader leaves.
    */
   follow(
     key: string,
@@ -88,7 +88,7 @@ export function sharedFeeds<Item extends FeedItem>({
     }
   }
 
-  /** A feed that stays behind another has stalled at its sender; its readers get an error and subscribe again. */
+  /** Ends a feed that stays behind another stream: its sender has stalled. The readers get an error and subscribe again. */
   function watchLag(key: string, feed: Feed<Item>, item: Item): void {
     const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
     if (feed.deadline || !isBehind()) return;
@@ -112,7 +112,7 @@ export function sharedFeeds<Item extends FeedItem>({
     reader.wake();
   }
 
-  /** Joins a feed at `item`; undefined when the feed no longer buffers what follows it. */
+  /** Adds a reader to a feed at `item`. Returns undefined if the feed no longer buffers the items after `item`. */
   function attach({ recent, readers }: Feed<Item>, item: Item): Reader<Item> | undefined {
     if (recent[0] && isBefore(item, recent[0])) return undefined;
     const next = recent.filter((other) => isBefore(item, other));
@@ -129,7 +129,7 @@ export function sharedFeeds<Item extends FeedItem>({
       while (!signal.aborted) {
         const item = reader.unread.shift();
         if (item) {
-          // The reader's own stream may have been ahead of the feed.
+          // The reader's own stream may have been ahead of the feed, so items that it has delivered are skipped.
           if (compareEventIds(item.eventId, lastId) <= 0) continue;
           lastId = item.eventId;
           yield item;

@@ -66,12 +66,12 @@ export function sharedResults(): (
   };
 }
 
-/** An omitted variable differs from null, because it gets its default. */
+/** An omitted variable differs from null: it gets its default value. */
 function given(name: string, values: ExecutionArgs['variableValues']): unknown[] {
   return values && Object.hasOwn(values, name) ? [values[name]] : [];
 }
 
-/** Excludes arguments of the subscription field, which select the events rather than their content. */
+/** Lists the variables used outside the arguments of the subscription field. Those arguments select events rather than their content. */
 function selectionVariables(document: DocumentNode, schema: GraphQLSchema): string[] {
   const types = new TypeInfo(schema);
   const found = new Set<string>();

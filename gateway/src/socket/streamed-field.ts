@@ -14,18 +14,22 @@ import { sharedFeeds, subscribeAgain } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
-/** Pauses in ms between attempts to reopen a lost stream; an event resets them. After all of them, some 20 s, the stream fails. */
+/**
+ * Pauses in ms between attempts to reopen a lost stream; an event resets the pauses. After the last pause, about 20 s in total, the stream
+ * fails.
+ */
 const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
 
-/** A stream that was open for this time counts as a success, so its loss starts the pauses anew. */
+/** A stream that was open for this time in ms counts as a success, so after its loss the pauses start anew. */
 const longLivedMs = 10_000;
 
 /** Event ids carry the engine's time; this gateway's clock may be ahead of it by this much. */
 const clockSkewMs = 1_000;
 
 /**
- * A Subscription field, fed by its owner's gRPC stream. All readers that have caught up share one stream. A lost stream is resumed at
- * another replica after its last event, if the field has no argument for the resume position or the owner promises to resume.
+ * Creates a Subscription field that reads its owner's gRPC stream. All readers that have caught up share one stream. After a loss the
+ * stream resumes at another replica, after the last event, if the field has no argument for the resume position or the owner promises to
+ * resume.
  */
 export function streamedField(
   { name: field, takesAfter }: { name: string; takesAfter: boolean },
@@ -69,7 +73,7 @@ export function streamedField(
     { signal, following }: { signal: AbortSignal; following: (promise: FollowPromise) => void },
   ) {
     const end = await starts.begin(caller, signal);
-    if (signal.aborted) return end(); // aborted while it was queued
+    if (signal.aborted) return end(); // aborted while the start was queued
     const onHeader = (header: FollowHeader) => {
       following(promiseOf(header));
       end();
@@ -94,12 +98,12 @@ export function streamedField(
       if (isAbortError(error)) return;
       throw error;
     }
-    // Without a last event the sending replica is stopping.
+    // A stream that ends without a last event comes from a replica that is stopping.
     if (!signal.aborted) throw unavailable(`These events stopped; ${subscribeAgain}`);
   };
 }
 
-/** Whether another replica may have what this one no longer sends. */
+/** Reports whether a stream was lost with its replica, so that another replica may continue it. */
 function isLost(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === undefined;
 }

@@ -14,7 +14,7 @@ export interface SubscriptionSourcesOptions {
   callers: Callers;
   mesh: MeshOptions | undefined;
   starts: SubscriptionStarts;
-  /** Called when a lost stream of this field is followed again. */
+  /** Called when a lost stream of this field has been resumed. */
   onResumed: (field: string) => void;
 }
 

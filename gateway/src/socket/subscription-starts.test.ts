@@ -16,7 +16,7 @@ function setup(t: ExecutionContext, longestMs = 60_000) {
     const end = await starts.begin(caller, signal);
     begun.push(name);
     ends.set(name, end);
-    // Its timer would keep the process alive.
+    // The timer of a start that has not ended would keep the process alive.
     t.teardown(end);
   }
   return { starts, begun, begin, end: (name: string) => ends.get(name)?.() };

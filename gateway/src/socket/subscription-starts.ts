@@ -4,7 +4,11 @@ import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/qu
 import { enterQueue } from '../limits/enter-queue.ts';
 
 export interface SubscriptionStarts {
-  /** @returns a function to call once it has started or ended at its owner. @throws as `enterQueue` */
+  /**
+   * Waits for a slot to start a subscription.
+   * @returns a function to call once the owner has started or ended the subscription
+   * @throws as `enterQueue`
+   */
   begin(caller: Caller, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }
@@ -12,7 +16,7 @@ export interface SubscriptionStarts {
 export interface SubscriptionStartsOptions {
   limits: FairQueueLimits<'address' | 'tenant'>;
   timeoutMs: number;
-  /** After this time in ms the next may start, although this one has not begun. */
+  /** Time in ms after which a start releases its slot, even if the owner has not answered. */
   longestMs: number;
 }
 

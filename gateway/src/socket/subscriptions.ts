@@ -10,7 +10,7 @@ export interface SubscriptionEvent {
   occurredAtMs: number | undefined;
   /** In the shape of the field's type. Shared between readers, so it must not be modified. */
   payload: object;
-  /** Nothing follows: the subscription completes. */
+  /** No event follows, and the subscription completes. */
   isLast?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
     const source = sources[name];
     if (!field || !source) throw new Error(`Subscription.${name} has no ${field ? 'source' : 'field'}`);
     const roots = new WeakMap<SubscriptionEvent, object>();
-    // The same object per event, because results are cached by it.
+    // Returns the same root object for the same event, because the cache of results is keyed by the root object.
     const rootOf = (event: SubscriptionEvent) => {
       const known = roots.get(event);
       if (known) return known;

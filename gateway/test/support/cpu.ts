@@ -1,12 +1,12 @@
 /**
- * The CPU limit of one hostile request as a multiple of the yardstick: some 50 to 75 ms. The costliest take 25 to 40, depending on how
- * quickly a processor parses JSON beside all else.
+ * The CPU limit of one hostile request, in yardsticks: about 50 to 75 ms in total. The costliest requests need 25 to 40 yardsticks,
+ * depending on how fast a processor parses JSON relative to its other work.
  */
 export const maxCpuRatio = 60;
 
 const yardstick = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => ({ a: i })));
 
-/** CPU time of this process in ms. */
+/** Returns the CPU time in ms that this process spends on `work`. */
 async function cpuOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -15,9 +15,10 @@ async function cpuOf(work: () => unknown): Promise<number> {
 }
 
 /**
- * CPU time of `work` with the result of `prepare`, client included, as a multiple of parsing a JSON of 20,000 objects.
- * The median of several runs, each with its own yardstick, because the fastest run or one with garbage collection is
- * not typical. Stops early when the median is certainly below `enough`; otherwise takes the median of all `again` runs.
+ * Returns the CPU time of `work` with the result of `prepare`, client included, in yardsticks; a yardstick is the CPU time to parse a JSON
+ * array of 20,000 objects. The result is the median of several runs, each with its own yardstick, because the fastest run or a run with
+ * garbage collection is not typical. Stops early when the median is certainly below `enough`; otherwise uses the median of all `again`
+ * runs.
  */
 export async function cpuRatioOf<T>(
   prepare: () => T,

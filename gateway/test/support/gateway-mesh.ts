@@ -68,7 +68,7 @@ export interface GatewayMeshOptions {
   longestStartMs?: number;
   /** The address that the gateway listens on. Default: 127.0.0.1. */
   host?: string;
-  /** How the gateway and the others reach each other. */
+  /** Transport between the gateway and the services, such as mutual TLS. */
   mesh?: MeshOptions;
   /** Whether the gateway has a different MESH_KEY. */
   otherMeshKey?: boolean;
@@ -267,14 +267,14 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       return tokens.mint({ audience: 'session', tenantId, sessionId }).token;
     },
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
-    /** Announces a change like identity does; undefined makes one of an unknown kind. */
+    /** Announces a change as identity does; undefined announces a change of an unknown kind. */
     announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
   };
 }
 
 /**
- * A server in front of a part that is started by the first request: most tests ask few subgraphs, and to build the schema of one
- * takes more than most tests do.
+ * A server that starts its part at the first request. Most tests call few subgraphs, and building the schema of a subgraph takes longer
+ * than most tests.
  */
 function startedOnDemand(
   name: string,

@@ -13,7 +13,7 @@ interface Use {
 /** The keys of an in-memory identity service. Tests control when leases expire. */
 export interface IdempotencyScript {
   leaseMs: number;
-  /** Claims that have renewed their lease, as often as they have. */
+  /** Ids of claims whose lease was renewed, one entry for each renewal. */
   renewed: string[];
   /** Claims that have ended, with a result or without. */
   ended: { claimId: string; result: string | undefined }[];

@@ -15,7 +15,7 @@ export interface RawPost {
   ends?: boolean;
 }
 
-/** A POST on its own connection, beyond what fetch can send. */
+/** Sends a POST on its own connection, with features that fetch lacks, such as a body that does not end. */
 export function rawPost(url: string, { from, headers = {}, body, ends = true }: RawPost): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {

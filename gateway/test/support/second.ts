@@ -1,2 +1,2 @@
-/** The limit in ms for what takes a second when other tests use the CPU: still far below the lifetime of a token. */
+/** A limit in ms for actions that take up to a second, with room for other tests that use the CPU. Far below the lifetime of a token. */
 export const secondMs = 15_000;

@@ -5,7 +5,7 @@ import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshCall, MeshContext } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
 
-/** The request of a stream, as the owning service reads it. */
+/** The arguments of a subscription to session events, as the session service parses them. */
 export interface FollowedSession {
   sessionId?: string;
   after?: string;
@@ -25,14 +25,14 @@ export interface SessionScript {
   subscriptions: SubscriptionServiceImplementation<MeshContext>;
   opened: { request: FollowedSession; caller: Caller }[];
   open(): number;
-  /** Events delivered to streams. */
+  /** Number of events delivered to streams. */
   handedOn: number;
   send(...events: FollowResponse[]): void;
   /** Ends every open stream, with an error if given. */
   end(error?: Error): void;
   /** Statuses by session id. All sessions belong to tenant 1. */
   statuses: Map<number, string>;
-  /** Called before the first event of a stream; a throw is the error of the stream. */
+  /** Called before the first event of a stream; an error thrown here ends the stream. */
   onOpen: (request: FollowedSession) => void;
   /** Awaited by each stream before it reports its start. */
   beforeFollowing: () => Promise<void>;
