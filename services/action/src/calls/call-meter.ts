@@ -21,8 +21,8 @@ export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promis
 }
 
 /**
- * Wraps the outbound guard: adds requests and bytes to the call in whose async context they are sent.
- * @param received is called with the bytes of each chunk; throws to refuse more
+ * Wraps the outbound guard. Adds requests and bytes to the meter of the call in whose async context they are sent.
+ * @param received is called with the size of each received chunk; an error thrown there refuses the rest
  */
 export function meteredOutbound(guard: Outbound, received: (bytes: number) => void): Outbound {
   function begin(request: OutboundRequest): { meter: CallMeter | undefined; counted: OutboundRequest } {

@@ -10,8 +10,8 @@ export function callMetrics(metrics: Pick<Metrics, 'durations'>) {
   ]);
   return {
     /**
-     * @param errorKind one of the kinds of `CallResult.error_kind`, never text of the remote, to bound the label's
-     * values
+     * Records a finished call.
+     * @param errorKind one of the kinds of `CallResult.error_kind`, never text of the remote server, so that the label has few values
      */
     over(kind: CallKind, errorKind: string | null, durationMs: number): void {
       durations.observe({ kind, error: errorKind ?? 'none' }, durationMs / 1_000);

@@ -27,7 +27,7 @@ export interface Making {
   keepSlot(release: () => void): void;
 }
 
-/** Sends a call. @throws DomainError which becomes a failed result */
+/** Sends a call. @throws DomainError that becomes a failed result */
 export type MakeCall = (making: Making) => Promise<MadeResult>;
 
 /**
@@ -145,7 +145,7 @@ async function end(
         if (isStored) await outboundCallStore(db).insert(entry);
         return isStored;
       },
-      // Queued, because each waits for the lock on the tenant's byte count and would hold a connection meanwhile.
+      // Queued, because each transaction waits for the lock on the tenant's byte count and would hold a connection while it waits.
       { lockQueue: { row: `kept bytes of ${tenantId}` } },
     );
   let isMine: boolean;
@@ -179,7 +179,7 @@ async function resultOf(ports: Ports, { caller, signal }: TenantRequest, call: C
   const until = performance.now() + call.timeLimitMs + storeMs;
   for (let tries = 1; !signal.aborted; tries += 1) {
     const found = await database.read(tenantId, (db) => turnCallStore(db).find(call));
-    if (!found) throw unavailable('The call is no longer known'); // swept, or the tenant was deleted
+    if (!found) throw unavailable('The call is no longer known'); // deleted by the sweep or with its tenant
     if (isAbandoned(ports, tenantId, found)) return interruptCall(ports, tenantId, found);
     if (!isSame(ports, tenantId, found, call)) return failedResult('CALL_INTERRUPTED', anotherCall);
     if (found.resultSealed) return openedResult(box, { tenantId, ...found }, found.resultSealed);
@@ -198,7 +198,7 @@ function isSame({ box }: Ports, tenantId: number, found: StoredCall, { ref, args
   return begun === undefined || isDeepStrictEqual(begun, args);
 }
 
-/** Undefined if the arguments are sealed under a key that is no longer in the ring: they cannot be compared. */
+/** Returns undefined if the key that sealed the arguments is no longer in the ring, so that they cannot be compared. */
 function openedArguments(box: Ports['box'], found: StoredCall & { tenantId: number }): unknown {
   try {
     return parseJson(box.open(found.argumentsSealed, callPlace('arguments', found)).toString());

@@ -22,7 +22,7 @@ export function callDeadline(limitMs: number) {
   const endsAt = performance.now() + limitMs;
   return {
     leftMs: () => Math.max(1, Math.ceil(endsAt - performance.now())),
-    /** A signal that also aborts at the deadline, for the waits before anything is sent. */
+    /** Returns a signal that aborts with the given signal or at the deadline, for waits before the call is sent. */
     signalWith: (signal: AbortSignal) => {
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(tooLate(limitMs)), limitMs);

@@ -56,7 +56,7 @@ export function callRequest(given: GivenCall, maxMs: number): CallRequest {
 
 const argumentsProblem = `must be a JSON object of at most ${argsLimits.maxBytes} bytes`;
 
-/** The `Idempotency-Key` for the remote: the same in every attempt, and opaque about the tenant. */
+/** Returns the `Idempotency-Key` for the remote server: the same in every attempt, and without information about the tenant. */
 export function idempotencyKeyOf(tenantId: number, { turn, call }: Pick<CallRequest, 'turn' | 'call'>): string {
   return createHash('sha256')
     .update(JSON.stringify(['parley call', tenantId, turn, call]))

@@ -38,12 +38,10 @@ async function send(ports: Ports, { caller }: TenantRequest, call: CallRequest, 
   return ports.workOn(tenantId, result.bytes, () => madeOfTool(result, [connector.apiKey]));
 }
 
-/** Maximum wait for the list of tools, in ms and as a share of the call's time limit. */
+/** Maximum wait for the list of tools: the smaller of a time in ms and a share of the call's time limit. */
 const listing = { maxMs: 2_000, share: 0.25 };
 
-/**
- * Finds the tool's declaration. Undefined if the server does not list the tool in time; the call is sent nevertheless.
- */
+/** Finds the tool's declaration. Returns undefined if the server does not list the tool in time; the call is sent nevertheless. */
 async function listedTool(
   { mcp }: Pick<Ports, 'mcp'>,
   connector: OpenConnector,
@@ -61,7 +59,7 @@ async function listedTool(
   }
 }
 
-/** Checks the arguments against the tool's schema. What the schema cannot check is left to the server. */
+/** Checks the arguments against the tool's schema. Problems that the schema cannot express are left to the server. */
 async function argumentsRefusal(
   { schemas, workOn }: { schemas: Pick<JsonSchemas, 'argsProblems'>; workOn: LargeWork },
   tenantId: number,

@@ -90,8 +90,8 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   return {
     id,
     /**
-     * Registers a call of this process before it is committed as begun. Call the returned function when the call has
-     * ended or turns out to have been begun before.
+     * Registers a call of this process before its begin is committed. Call the returned function when the call has ended, or when an
+     * earlier request has begun it.
      * @param name unique over all tenants, see `callName`
      */
     making: beginMaking,
@@ -118,7 +118,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   };
 }
 
-/** Maximum number of results (each up to 1 MB) kept while the database is unavailable, and for how long. */
+/** Maximum number of results (each up to 1 MB) kept while the database is unavailable, and the maximum time in ms. */
 const maxUnstored = 64;
 const unstoredMs = 600_000;
 

@@ -1,7 +1,7 @@
 import { isDomainError } from '@parley/kernel/errors';
 import { kindOfError } from '../custom-actions/call-error-kind.ts';
 
-/** The public error kinds of reasons that have other names inside the service. */
+/** Maps internal reasons to public error kinds, where the names differ. */
 const renamed: Record<string, string> = {
   BAD_ARGUMENTS: 'ARGUMENTS_REFUSED',
   TOOL_ARGUMENTS_REFUSED: 'ARGUMENTS_REFUSED',
@@ -13,7 +13,7 @@ export function resultKind(kind: string): string {
   return renamed[kind] ?? kind;
 }
 
-/** The kind of an error that ended a call, as documented at `CallResult.error_kind`. */
+/** Returns the public kind of an error that ended a call, as documented at `CallResult.error_kind`. */
 export function errorKindOf(error: unknown, signal?: AbortSignal): string {
   if (signal?.aborted) return 'CALL_CANCELLED';
   if (isDomainError(error, 'notFound')) return 'NOT_FOUND';
@@ -24,7 +24,7 @@ export function errorKindOf(error: unknown, signal?: AbortSignal): string {
 
 const maxLength = 2_000;
 
-/** A sentence for people, never text of the remote. */
+/** Returns a sentence for people, never text of the remote server. */
 export function errorMessageOf(error: unknown, kind: string): string {
   if (kind === 'CALL_CANCELLED') return cancelled;
   return isDomainError(error) ? error.message.slice(0, maxLength).toWellFormed() : 'The call failed';

@@ -10,8 +10,8 @@ interface Holder {
 }
 
 /**
- * Limits the bytes of remote answers in this process's memory, per tenant and in total. Bytes count from their
- * receipt to the end of their call or list. When the total is exceeded, tenants above an equal share are refused more.
+ * Limits the bytes of remote answers in this process's memory, per tenant and in total. Bytes count from their receipt until their call or
+ * list ends. Once the total is exceeded, tenants above an equal share get no more bytes.
  */
 export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; maxTenantBytes: number }) {
   /** Keyed by async context, because the MCP client sends additional requests for a call. */

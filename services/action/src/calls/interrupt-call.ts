@@ -12,7 +12,7 @@ export function isAbandoned({ process }: Pick<Ports, 'process'>, tenantId: numbe
 
 /**
  * Marks an abandoned call as interrupted.
- * @returns the stored result; it is the call's own if its process stored one meanwhile
+ * @returns the stored result: if the call's own process stored a result in the meantime, that result
  */
 export async function interruptCall(
   { database, box, metrics }: Pick<Ports, 'database' | 'box' | 'metrics'>,

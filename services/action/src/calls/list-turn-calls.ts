@@ -16,9 +16,7 @@ export interface TurnCall {
   begunAt: Date;
 }
 
-/**
- * Maximum characters of one body and of all bodies. Once the total is used up, older calls get `minBodyLength` each.
- */
+/** Maximum characters of one body, and of all bodies. After the total is reached, each older call gets `minBodyLength`. */
 const maxBodyLength = 131_072;
 const maxTotalLength = 4 * 2 ** 20;
 const minBodyLength = 1_000;

@@ -22,7 +22,7 @@ const toolMessages: Record<string, string> = {
 
 type Redactor = ReturnType<typeof redactor>;
 
-/** The tool's JSON or its text; content with items other than text becomes a JSON array of items. */
+/** Returns the tool's JSON or text. Content with items other than text becomes a JSON array of items. */
 function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallResult['body'] {
   if (structured !== undefined) return jsonBody(JSON.stringify(structured), structured, redacted);
   if (content.length === 0) return null;
@@ -33,7 +33,7 @@ function bodyOf({ structured, content }: ToolResult, redacted: Redactor): CallRe
   return { kind: 'text', text: redacted.text(text) };
 }
 
-/** The server's own JSON text; written anew only if a secret was redacted. */
+/** Returns the server's own JSON text, serialized again only if a secret was redacted. */
 function jsonBody(text: string, json: unknown, redacted: Redactor): CallResult['body'] {
   if (!isShallow(text)) return { kind: 'text', text: redacted.text(text) };
   return { kind: 'json', text: redacted.jsonText(text, json) };

@@ -2,7 +2,7 @@ import { column, type RowOf, table } from '@parley/postgres/database/table';
 
 export type CallKind = 'TOOL' | 'TOOL_LIST' | 'ACTION';
 
-/** A call that was made for the tenant, without anything that was sent or answered. Ids count up within the tenant. */
+/** An outbound call of the tenant, without its request and response. Ids count up within the tenant. */
 export const outboundCalls = table('outbound_calls', {
   id: column<number>(),
   at: column<Date>(),

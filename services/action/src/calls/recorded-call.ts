@@ -12,7 +12,7 @@ type Call = Pick<NewOutboundCall, 'kind' | 'target' | 'name'>;
 /** The facts that are logged of a finished call. */
 export type Outcome = Omit<NewOutboundCall, 'kind' | 'target' | 'name'>;
 
-/** Makes a call in a trace span and measures it. @param errorOf returns the error kind of a value that is a failure */
+/** Makes a call in a trace span and measures it. @param errorOf returns the error kind of a failed result, null for a success */
 export async function measuredCall<T>(
   call: Pick<Call, 'kind' | 'target'>,
   work: () => Promise<T>,

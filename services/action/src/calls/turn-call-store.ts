@@ -42,7 +42,7 @@ export interface StoredCall extends CallName {
 /** Number of calls per read; each may have 1 MB. */
 const readAtOnce = 8;
 
-/** Bytes that an ended call keeps; `kept_call_bytes` has their sum per tenant. */
+/** Stored bytes of an ended call; `kept_call_bytes` has the sum for each tenant. */
 const bytesSql = 'octet_length(result_sealed) + octet_length(arguments_sealed) + octet_length(note_sealed)';
 
 const columns = `number, turn, call, kind, target, tool_name, agent_id, session_id, process_id, note_sealed, arguments_sealed,

@@ -47,7 +47,7 @@ function isUtf8Text(body: Uint8Array): boolean {
   }
 }
 
-/** Whether the nesting is within the limit, counting brackets outside strings. */
+/** Reports whether the nesting is within the limit. Counts brackets outside strings. */
 export function isShallow(text: string): boolean {
   let depth = 0;
   let inText = false;

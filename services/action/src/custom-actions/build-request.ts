@@ -41,12 +41,12 @@ export function buildRequest(
   return { url: withQuery(filled.url, remaining), method, headers };
 }
 
-/** Merges headers under lower-case names, so that none is sent twice; later ones win. */
+/** Merges headers under lower-case names, so that no header is sent twice. A later value replaces an earlier one. */
 function mergedHeaders(...all: Readonly<Record<string, string>>[]): Record<string, string> {
   const merged = new Map<string, string>();
   for (const headers of all) {
     for (const [name, value] of Object.entries(headers)) {
-      // Stored headers were checked before, but tokens issued by other servers were not. The error repeats no value.
+      // Stored headers were already checked, but tokens issued by other servers were not. The error message does not contain the value.
       if (headerProblem(name, value)) throw new DomainError('invalid', 'A header of the action cannot be sent');
       merged.set(name.toLowerCase(), value);
     }
@@ -78,7 +78,7 @@ function queryText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The error for arguments that cannot be sent; paths are relative to `args`. */
+/** Returns the error for arguments that cannot be sent. Paths are relative to `args`. */
 function badArguments(problems: { name: string; message: string }[]): DomainError {
   const fields = problems.map(({ name, message }) => ({ path: name === '' ? 'args' : `args.${name}`, message }));
   const message = fields.map((field) => `${field.path} ${field.message}`).join('; ');

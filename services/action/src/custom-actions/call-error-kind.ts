@@ -38,7 +38,7 @@ export type CallErrorKind =
   | 'CANCELLED'
   | 'FAILED';
 
-/** Kinds that are also the `reason` of our own errors. */
+/** Error kinds that this service also uses as the `reason` of its errors. */
 export type CallErrorReason =
   | 'BAD_ARGUMENTS'
   | 'SCHEMA_INVALID'
@@ -65,7 +65,7 @@ const reasons: Record<OutboundReason | CallErrorReason, true> = {
   REMOTE_BROKEN: true,
 };
 
-/** The kind of an HTTP status; undefined for 2xx. */
+/** Returns the error kind of an HTTP status; undefined for 2xx. */
 export function kindOfStatus(status: number): CallErrorKind | undefined {
   if (status >= 200 && status < 300) return undefined;
   if (status === 401 || status === 403) return 'UNAUTHORIZED';
@@ -76,7 +76,7 @@ export function kindOfStatus(status: number): CallErrorKind | undefined {
   return status >= 500 ? 'REMOTE_ERROR' : 'UNEXPECTED_STATUS';
 }
 
-/** The kind of an error that `sendAction` throws. */
+/** Returns the kind of an error that `sendAction` throws. */
 export function kindOfError(error: unknown, signal?: AbortSignal): CallErrorKind {
   if (isDomainError(error) && isKind(error.reason)) return error.reason;
   return signal?.aborted ? 'CANCELLED' : 'FAILED';

@@ -43,7 +43,7 @@ function checkHeaders({ value, issues }: z.core.ParsePayload): void {
   if (bytes > maxBytes) refuse(`must have at most ${maxBytes} bytes`);
 }
 
-/** Why a text is not a valid header name; undefined if it is. Completes "<path> …". */
+/** Returns why a text is not a valid header name, as the end of the sentence "<path> …"; undefined if the name is valid. */
 export function headerNameProblem(name: string): string | undefined {
   if (name.length > maxNameLength) return `must have at most ${maxNameLength} characters`;
   return headerProblem(name, '');

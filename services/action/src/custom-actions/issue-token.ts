@@ -7,7 +7,7 @@ import type { CallErrorReason } from './call-error-kind.ts';
 const maxAnswerBytes = 65_536;
 const maxTokenLength = 8_192;
 
-/** Statuses that do not mean refused credentials. */
+/** Statuses of temporary failures, which say nothing about the credentials. */
 const transientStatuses = [408, 425, 429];
 
 export interface TokenRequest {
@@ -20,8 +20,8 @@ export interface TokenRequest {
 
 /**
  * Requests a token from a server that the operator has configured. Errors contain neither request nor response.
- * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for an
- * answer that is not as agreed; the signal's reason
+ * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for a response in an
+ * unexpected format; the signal's reason
  */
 export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
   const timeoutSignal = AbortSignal.timeout(timeoutMs);

@@ -19,7 +19,7 @@ export type MessagingTokens = ReturnType<typeof messagingTokens>;
 type MessagingAction = Pick<CustomAction, 'id' | 'tenantId' | 'messagingRegion'>;
 type MessagingApp = Extract<ActionCredential, { kind: 'MESSAGING' }>;
 
-/** Tokens are replaced this long before they expire, in ms: time for slow calls and clock skew. */
+/** How long before its expiry a token is replaced, in ms: allows for slow calls and clock skew. */
 const marginMs = 5 * 60_000;
 
 const exchangeTimeoutMs = 10_000;
@@ -56,7 +56,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       body: { app_id: app.appId, app_secret: app.appSecret },
       timeoutMs: exchangeTimeoutMs,
     });
-    // The platform answers 200 even when it refuses.
+    // The platform answers with status 200 even when it refuses the credentials.
     if (answer['code'] !== undefined && answer['code'] !== 0) throw refusedCredential();
     const token = tokenOf(answer['tenant_access_token']);
     const ttlMs = Math.floor(Number(answer['expire']) * 1_000 - marginMs);
@@ -91,7 +91,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
         // Another process may have stored a token and released the lock since the last look-up.
         return (await kept(key).catch(() => undefined)) ?? (await exchangeNow());
       } finally {
-        await keyValue.delete(lock).catch(() => undefined); // it expires by itself
+        await keyValue.delete(lock).catch(() => undefined); // an undeleted lock expires
       }
     }
   }

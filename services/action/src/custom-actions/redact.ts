@@ -49,8 +49,8 @@ function keepingLongNumbers(_key: string, value: unknown, context?: { source?: s
 }
 
 /**
- * The spellings of a secret: plain, percent-encoded, base64, and escaped for JSON, where some servers write a slash as
- * `\/`.
+ * Returns the encodings in which a secret may occur: plain, percent-encoded, base64, and escaped for JSON, where some servers write a slash
+ * as `\/`.
  */
 function formsOf(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);

@@ -9,7 +9,7 @@ import { type CallCredentials, type CredentialPorts, resolveCredential } from '.
 import type { CustomAction } from './custom-action.ts';
 import { redactor } from './redact.ts';
 
-/** Limits of one call: total time including the token's, and size of the response. */
+/** Limits of one call: the total time, including the request for a token, and the size of the response. */
 export const callLimits = { timeoutMs: 30_000, maxBytes: 1_048_576 };
 
 export interface SendPorts extends CredentialPorts {
@@ -57,10 +57,8 @@ const keptPrefixes = ['ratelimit', 'x-ratelimit-'];
 const maxHeaderLength = 2_048;
 
 /**
- * Calls an action once. Every HTTP status is a result; redirects are refused. Results and errors never contain the
- * credential.
- * @throws DomainError whose kind for a workflow is `kindOfError(error)`: the arguments, the credential, the outbound
- * guard
+ * Calls an action once. Every HTTP status is a result; redirects are refused. Results and errors never contain the credential.
+ * @throws DomainError for the arguments, the credential or the outbound guard; `kindOfError(error)` is its kind for a workflow
  */
 export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
   await checkArgs(ports, action, call.args);

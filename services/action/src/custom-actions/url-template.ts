@@ -12,8 +12,8 @@ const maxFilledLength = 8_192;
 const parts = /^(https?:\/\/[^/?#]+)([^?#]*)(\?[^#]*)?(#.*)?$/iu;
 
 /**
- * Why a URL template is refused; undefined if it is valid. Placeholders `{name}` are allowed in path and query.
- * Completes "<path> …".
+ * Returns why a URL template is refused, as the end of the sentence "<path> …"; undefined if it is valid. Placeholders `{name}` are allowed
+ * in path and query.
  * @param urlProblem the outbound guard's check, called with an example value for each placeholder
  */
 export function urlTemplateProblem(
@@ -34,7 +34,7 @@ export function urlTemplateProblem(
   return urlProblem(template.replaceAll(placeholder, 'x'));
 }
 
-/** The distinct names of a URL's placeholders. */
+/** Returns the distinct names of a URL's placeholders. */
 export function placeholdersOf(template: string): string[] {
   return [...new Set([...template.matchAll(placeholder)].map(([, name = '']) => name))];
 }

@@ -86,7 +86,8 @@ async function refusalOf(
   if (notUnderstood.has(code)) throw unreachable();
   if (code === ErrorCode.MethodNotFound) return refusedResult('TOOL_NOT_FOUND', text, form);
   if (code !== ErrorCode.InvalidParams) return refusedResult('TOOL_FAILED', text, form);
-  // Servers send the same code for an unknown tool and for refused arguments, with different texts. The list of tools tells which it is.
+  // Servers send the same code for an unknown tool and for refused arguments, with different texts. The list of tools distinguishes the two
+  // cases.
   const known = await toolsOf(connector).catch(() => undefined);
   const isKnown = known?.tools.some(({ name }) => name === tool) ?? true;
   return refusedResult(isKnown ? 'TOOL_ARGUMENTS_REFUSED' : 'TOOL_NOT_FOUND', text, form);

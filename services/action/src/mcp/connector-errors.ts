@@ -36,12 +36,12 @@ export function tooSlow(timeoutMs: number): DomainError {
   return new DomainError('unavailable', `The connector did not answer within ${timeoutMs} ms`, { reason });
 }
 
-/** The call's time limit passed while it was in the queue. */
+/** Returns the error of a call whose time limit passed while the call was in the queue. */
 export function noSlotInTime(): DomainError {
   return new DomainError('tooManyRequests', 'The call did not get its turn in time; nothing was sent');
 }
 
-/** Whether an abort reason is `tooSlow`, rather than the reason of a caller that cancelled. */
+/** Reports whether a signal was aborted by a time limit (`tooSlow`) rather than by the caller. */
 export function isTooSlow(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === ('CONNECTOR_UNREACHABLE' satisfies ConnectorReason);
 }

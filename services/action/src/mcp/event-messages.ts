@@ -36,7 +36,7 @@ export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStre
     if (exchange.messages > maxMessages) throw unreachable(new Error('too many messages'));
   }
 
-  /** Passes on only the first notice of changed tools, because each costs the SDK much more than the server. */
+  /** Passes on only the first notice of changed tools: handling a notice costs the SDK much more than sending one costs the server. */
   function isNews(method: unknown): boolean {
     const isRepeated = method === changed && hasChanged;
     hasChanged ||= method === changed;

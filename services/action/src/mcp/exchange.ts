@@ -15,7 +15,7 @@ export interface Exchange {
   kept?: { result?: Record<string, unknown> } | undefined;
   /** Aborts at the end of the exchange, which closes its connection. */
   signal: AbortSignal;
-  /** The id of the JSON-RPC request, set when it is sent. Anything sent later in this async context is another request. */
+  /** The id of the JSON-RPC request, set when that request is sent. Anything sent later in the same async context is another request. */
   id?: string;
   isAnswered: boolean;
   /** Whether sending in this async context has ended. */
@@ -32,5 +32,5 @@ export interface Exchange {
   fail(error: unknown): void;
 }
 
-/** The exchange of the current async context, because the SDK does not tell a transport's `fetch` which request it belongs to. */
+/** The exchange of the current async context: the SDK does not pass the request to the `fetch` of a transport. */
 export const exchanges = new AsyncLocalStorage<Exchange>();

@@ -57,7 +57,7 @@ export async function listTools(pageAfter: PageAfter, { redact, workOn }: Readin
   return list.end(true);
 }
 
-/** Reads a further page; undefined if it exceeds the remaining bytes. */
+/** Reads a further page. Returns undefined if the page exceeds the remaining bytes. */
 async function laterPage(pageAfter: PageAfter, cursor: string | undefined) {
   try {
     return await pageAfter(cursor);
@@ -106,7 +106,7 @@ function toolOf(given: unknown, redact: (value: unknown) => unknown): McpTool | 
   };
 }
 
-/** Size of a tool as JSON; infinite if its nesting is too deep to serialize. */
+/** Returns the size of a tool as JSON; infinite if the nesting is too deep to serialize. */
 function sizeOf(tool: McpTool): number {
   try {
     return Buffer.byteLength(JSON.stringify(tool));

@@ -58,7 +58,7 @@ const defaults: McpClientLimits = {
     inFlight: 512,
     shares: {
       connector: { inFlight: 2, waiting: 256, label: 'to this connector' },
-      // A low limit, because each list may have 2 MB of JSON; still more than the slow servers that one tenant usually has.
+      // A low limit, because each list may have 2 MB of JSON, but above the number of slow servers that one tenant usually has.
       tenant: { inFlight: 4, waiting: 512 },
     },
   },

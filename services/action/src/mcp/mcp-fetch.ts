@@ -9,13 +9,16 @@ import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** Limits for requests whose response is ignored: notifications, replies to the server's own requests, and the end of a session. */
 const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
-/** Limits for responses. They exceed those of a result, because images are sent in base64 in the same message. */
+/** Limits for responses. They are higher than the limits of a result, because the same message contains images in base64. */
 const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
 const maxResumed = 100;
 /** JSON-RPC codes for an unknown method and for invalid arguments. Some servers send them with status 400 or 404. */
 const refusals = new Set<unknown>([-32_601, -32_602]);
 
-/** The `fetch` for the SDK's transport. It goes through the outbound guard, has limits, and tolerates servers that violate the protocol. */
+/**
+ * Creates the `fetch` for the SDK's transport, which goes through the outbound guard, has limits, and tolerates servers that violate the
+ * protocol.
+ */
 export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): FetchLike {
   const plain = guardedFetch(outbound, plainLimits);
 
@@ -33,14 +36,14 @@ export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): Fe
     if (response.ok && exchange.resumed <= maxResumed && isEvents(response))
       return answerOf(exchange, response, workOn);
     await response.body?.cancel();
-    // Not a StatusError, because its 404 would mean that the server did not process the request.
+    // Not a StatusError: a StatusError with 404 would mean that the server did not process the request.
     exchange.fail(unreachable(response.ok ? new Error('not resumed') : new StatusError(response.status)));
     return new Response(null, { status: 405 });
   }
 
   return (url, init = {}) => {
     const exchange = exchanges.getStore();
-    // The SDK requests a stream of unsolicited messages. 405 means that the server has none, so that no connection stays open.
+    // The SDK requests a stream of unsolicited messages. Status 405 means that the server has no such stream, so no connection stays open.
     if (init.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
       return Promise.resolve(new Response(null, { status: 405 }));
     if (exchange?.isOver) return Promise.resolve(new Response(null, { status: 202 }));
@@ -102,7 +105,7 @@ function answerIn({ id = '' }: Exchange, body: string): Record<string, unknown> 
   return messagesOf(parsedMessage(body)).find((message) => answers(message, id));
 }
 
-/** The id in a request that the SDK has serialized. */
+/** Returns the id in a request that the SDK has serialized. */
 function idOf(body: RequestInit['body']): string {
   const message = parseJson(String(body));
   return isJsonObject(message) ? String(message.id) : '';

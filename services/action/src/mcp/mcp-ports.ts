@@ -21,7 +21,7 @@ export interface McpClientLimits {
   /** Maximum size of a result's texts and JSON together. */
   maxResultBytes: number;
   calls: FairQueueLimits<'connector' | 'tenant'>;
-  /** Limits of the queue for lists, which is separate from that for calls. */
+  /** Limits of the queue for lists, which is separate from the queue for calls. */
   lists: FairQueueLimits<'connector' | 'tenant'>;
 }
 
@@ -42,6 +42,6 @@ export interface McpPorts {
   workOn: LargeWork;
   /** Waits in the connector's queue, then runs `work` in its session. */
   inSession<T>(connector: McpConnector, use: SessionUse, work: (session: McpSession) => Promise<T>): Promise<T>;
-  /** The tools of a connector, at most a minute old. */
+  /** Returns the tools of a connector, at most a minute old. */
   toolsOf(connector: McpConnector): Promise<ToolList>;
 }

@@ -22,7 +22,7 @@ export function parsedMessage(text: string): unknown {
 
 const [quote, comma, bracket, brace] = [...'",[{'].map((character) => character.charCodeAt(0));
 
-/** The position of the closing quote of the string that starts at `start`. */
+/** Returns the position of the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -72,7 +72,7 @@ function resultOf(given: Record<string, unknown>): Record<string, unknown> {
   return { protocolVersion, capabilities: {}, serverInfo: { name: 'server', version: '0' } };
 }
 
-/** The response as the SDK gets it: with an empty result if the exchange keeps the result itself. */
+/** Returns the response for the SDK: with an empty result if the exchange keeps the result itself. */
 export function forClient({ kept }: Pick<Exchange, 'kept'>, answer: Record<string, unknown>): Record<string, unknown> {
   if (!kept || kept.result || !isJsonObject(answer.result)) return answer;
   kept.result = answer.result;

@@ -29,7 +29,10 @@ const busyStatuses = new Set<number | undefined>([429, 503]);
 
 export type SessionPool = ReturnType<typeof sessionPool>;
 
-/** Keeps one session for each connector with its settings and credential, shared by all its calls. Evicts the least recently used ones. */
+/**
+ * Keeps one session for each connector with its settings and credential, shared by all calls of the connector. Evicts the least recently
+ * used sessions.
+ */
 export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: SessionPoolOptions) {
   /** Sessions in use order, the most recently used one last. */
   const entries = new Map<string, Entry>();
@@ -64,7 +67,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
     }
   }
 
-  /** Closes idle sessions beyond the limits, those of the tenant first. */
+  /** Closes idle sessions beyond the limits: first the tenant's, then those of all tenants. */
   function evict(connector: McpConnector): void {
     const own = [...entries].filter(([key]) => isOf(connector, key));
     evictIdle(own, own.length - maxTenantSessions);
@@ -127,7 +130,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
       } catch (error) {
         const status = error instanceof StatusError ? error.status : undefined;
         const isLost = session.hasId && (status === 404 || status === 400);
-        // Any other failure may mean that the server was restarted and lost its sessions.
+        // A failure other than these may mean that the server was restarted and lost its sessions.
         const isKept = error instanceof McpError || signal.aborted || busyStatuses.has(status);
         if (!isKept) retire(key, entry, isLost);
         return { error, status: isLost ? status : undefined };

@@ -18,7 +18,7 @@ export type { Progress };
 export interface McpRequest {
   method: 'tools/list' | 'tools/call';
   params: Record<string, unknown>;
-  /** Additional headers of the HTTP request that sends it. */
+  /** Additional headers of the HTTP request. */
   headers?: Record<string, string>;
 }
 
@@ -50,7 +50,7 @@ export interface SessionOptions {
   workOn: WorkOn;
 }
 
-/** The reason in the cancellation notices that servers get. */
+/** The reason that servers get in cancellation notices. */
 const reasonShown = 'no longer needed';
 
 const anyResult = z.looseObject({});
@@ -76,7 +76,7 @@ export async function openSession(connector: McpConnector, options: SessionOptio
     fetch: mcpFetch(outbound, workOn),
     requestInit: { headers: { authorization } },
   });
-  // When the SDK gives up resuming a stream, it does not end the request.
+  // The SDK does not end the request when it gives up resuming its stream.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no EventTarget
   transport.onerror = (error) => {
     if (error.message.startsWith('Maximum reconnection')) exchanges.getStore()?.fail(unreachable());
@@ -144,7 +144,7 @@ async function exchange<T>(
   } finally {
     signal.removeEventListener('abort', leave);
     over.abort();
-    // An unsent request is cancelled too, because the SDK would remember it; but the server is not notified of it.
+    // An unsent request is cancelled too, because the SDK would remember the request. The server is not notified of an unsent request.
     context.isOver = isSettled;
     if (!(isSettled && context.isAnswered)) exchanges.run(context, () => cancelled.abort(reasonShown));
   }

@@ -7,7 +7,7 @@ const maxBytes = 32 * 2 ** 20;
 /** Maximum size of the cached lists of one tenant. */
 const maxTenantBytes = 4 * 2 ** 20;
 
-/** How often within `changesMs` a server's notice of changed tools makes its list stale. */
+/** How many notices of changed tools may make a server's list stale within `changesMs`. */
 const maxChanges = 4;
 const changesMs = 60_000;
 
@@ -66,7 +66,7 @@ export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOp
       const key = keyOf(connector);
       const times = changes.get(key) ?? 0;
       if (times >= maxChanges) return;
-      // `changesMs` counts from the first notice.
+      // The time `changesMs` starts at the first notice.
       changes.set(key, times + 1, { noUpdateTTL: true });
       kept.delete(key);
       reading.delete(key);

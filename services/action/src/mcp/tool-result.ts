@@ -9,7 +9,7 @@ export type ToolContent =
   | { type: 'link'; uri: string; name?: string; description?: string; mimeType?: string; bytes?: number }
   | { type: 'unknown'; kind: string };
 
-/** Why a tool did not run or failed without a result. */
+/** Why a tool did not run, or why it failed without a result. */
 export type ToolRefusal = 'TOOL_NOT_FOUND' | 'TOOL_ARGUMENTS_REFUSED' | 'TOOL_FAILED';
 
 /** The result of a tool. All its text is untrusted data of a remote server. */
@@ -40,7 +40,7 @@ const maxLabel = 2_048;
 export function toolResult(given: Record<string, unknown>, options: ToolResultOptions): ToolResult {
   const { content, structuredContent, toolResult: oldResult, isError } = given;
   const budget = budgetOf(options);
-  // The first revision of the protocol has `toolResult` instead.
+  // The first protocol revision has `toolResult` instead of `structuredContent`.
   const json = structuredContent ?? (content === undefined ? oldResult : undefined);
   const structured = json === undefined || json === null ? undefined : budget.json(json);
   const items = contentItems(content);
@@ -142,13 +142,13 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
   };
 }
 
-/** The longest prefix of whole characters within `maxBytes` of UTF-8. */
+/** Returns the longest prefix of whole characters that has at most `maxBytes` in UTF-8. */
 function beginOf(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.slice(0, maxBytes)).subarray(0, maxBytes);
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** Size of a value as JSON; infinite if its nesting is too deep to serialize. */
+/** Returns the size of a value as JSON; infinite if the nesting is too deep to serialize. */
 function jsonSize(value: unknown): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));

@@ -9,7 +9,7 @@ export const connectors: Migration = {
         tenant_id integer NOT NULL,
         name text NOT NULL,
         server_url text NOT NULL,
-        -- Null only within the transaction that makes the row, and once it is deleted.
+        -- Null only within the transaction that inserts the row, and after the connector is deleted.
         api_key_sealed bytea,
         deleted_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -18,21 +18,22 @@ export const connectors: Migration = {
       );
       CREATE INDEX mcp_connectors_listed ON mcp_connectors (tenant_id, id) WHERE deleted_at IS NULL;
 
-      -- What the schemas of a connector's tools were when they were first seen, and are now, as hashes.
+      -- Hashes of the schemas of a connector's tools: when first seen, and now.
       CREATE TABLE tool_schemas (
         tenant_id integer NOT NULL,
         connector_id integer NOT NULL,
         name text NOT NULL,
         first_hash text NOT NULL,
         hash text NOT NULL,
-        -- When a schema other than the first one was first seen.
+        -- When a schema that differs from the first one was first seen.
         changed_at timestamptz,
         seen_at timestamptz NOT NULL DEFAULT parley_now(),
         PRIMARY KEY (tenant_id, connector_id, name),
         FOREIGN KEY (tenant_id, connector_id) REFERENCES mcp_connectors (tenant_id, id)
       );
 
-      -- Tenants that have something sealed in a table of kind tenant, which shows the rows of one tenant only.
+      -- Tenants that have sealed values. The tables with sealed values show only the rows of one tenant at a time, so they cannot be
+      -- searched for tenants.
       CREATE TABLE sealing_tenants (tenant_id integer PRIMARY KEY);
     `);
   },

@@ -11,7 +11,7 @@ export const customActions: Migration = {
         description text,
         url text NOT NULL,
         method text NOT NULL CHECK (method IN ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
-        -- json keeps the order of properties, which models see.
+        -- The type json keeps the order of properties, which models see.
         args_schema json,
         extra_headers json,
         credential_secret_header_name text,
@@ -19,7 +19,7 @@ export const customActions: Migration = {
           'SESSION_PARTNER_A', 'SESSION_PARTNER_B', 'SESSION_PARTNER_C')),
         stored_credential text CHECK (stored_credential IN ('BEARER', 'MESSAGING')),
         messaging_region text CHECK (messaging_region IN ('REGION_CN', 'REGION_INTL')),
-        -- Of the kind stored_credential; null only within the transaction that makes the row, and once it is deleted.
+        -- A credential of the kind stored_credential. Null only within the transaction that inserts the row, and after the action is deleted.
         credential_sealed bytea,
         deleted_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -37,7 +37,7 @@ export const customActions: Migration = {
         PRIMARY KEY (tenant_id, product)
       );
 
-      -- What operators have changed, and who; never a credential.
+      -- Changes by operators and who made them; never a credential.
       CREATE TABLE operator_audit (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         at timestamptz NOT NULL DEFAULT parley_now(),

@@ -4,20 +4,20 @@ export const calls: Migration = {
   name: '003-calls',
   async up(knex) {
     await knex.raw(`
-      -- Processes that make calls. A call that was begun by one whose lease has ended is interrupted.
+      -- Processes that make calls. A running call is interrupted if the lease of its process has ended.
       CREATE TABLE calling_processes (
-        -- No tenant's.
+        -- Belongs to no tenant.
         tenant_id integer NOT NULL DEFAULT 0 CHECK (tenant_id = 0),
         id uuid PRIMARY KEY,
         lease_until timestamptz NOT NULL
       );
 
-      -- Calls that turns have begun, each of which is sent once.
+      -- Calls that turns have begun; each call is sent once.
       CREATE TABLE turn_calls (
         tenant_id integer NOT NULL,
         turn text NOT NULL,
         call text NOT NULL,
-        -- In the order in which they were begun.
+        -- Counts calls in the order in which they began.
         number bigint GENERATED ALWAYS AS IDENTITY,
         kind text NOT NULL CHECK (kind IN ('TOOL', 'ACTION')),
         target integer NOT NULL,
@@ -35,7 +35,7 @@ export const calls: Migration = {
       CREATE INDEX turn_calls_age ON turn_calls (begun_at);
       CREATE INDEX turn_calls_running ON turn_calls (process_id) WHERE result_sealed IS NULL;
 
-      -- The last id of a tenant's outbound calls, so that ids tell nothing of other tenants.
+      -- The last id of a tenant's outbound calls. Each tenant has its own ids, so that ids reveal nothing about other tenants.
       CREATE TABLE outbound_call_counters (
         tenant_id integer PRIMARY KEY,
         last_id integer NOT NULL
@@ -58,7 +58,7 @@ export const calls: Migration = {
       );
       CREATE INDEX outbound_calls_age ON outbound_calls (tenant_id, at);
 
-      -- Days of which a tenant has calls in its log, so that a sweep of all tenants finds the old ones.
+      -- Days on which a tenant logged calls, so that the sweep over all tenants finds old entries.
       CREATE TABLE outbound_call_days (
         tenant_id integer NOT NULL,
         day date NOT NULL,

@@ -4,7 +4,7 @@ export const keptCallBytes: Migration = {
   name: '005-kept-call-bytes',
   async up(knex) {
     await knex.raw(`
-      -- What the tenant's calls in turn_calls that have ended hold together.
+      -- Total stored bytes of a tenant's ended calls in turn_calls.
       CREATE TABLE kept_call_bytes (
         tenant_id integer PRIMARY KEY,
         bytes bigint NOT NULL

@@ -13,7 +13,7 @@ export interface AuditEntry {
   requestId: string;
 }
 
-/** The name of the calling operator. @throws DomainError `forbidden` with `OPERATOR_ONLY` for other callers */
+/** Returns the name of the calling operator. @throws DomainError `forbidden` with `OPERATOR_ONLY` for other callers */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);
