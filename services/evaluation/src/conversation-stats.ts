@@ -6,7 +6,7 @@ export interface ConversationStats {
   modelMessages: number;
   userWords: number;
   modelWords: number;
-  /** The agent's questions after which the user spoke; not those still open at the end. */
+  /** The agent's questions after which the user spoke. Questions still open at the end of the conversation do not count. */
   asked: number;
   /** How many of these the user answered with more than three words. */
   answered: number;
@@ -16,12 +16,12 @@ export interface ConversationStats {
 
 const charactersPerTick = 20_000;
 
-/** Counts piece by piece, so that memory does not grow with the conversation. */
+/** Counts message by message, so that memory does not grow with the conversation. */
 export function statsCounter(subject: string) {
   const terms = termsOf(subject);
   const used = new Set<string>();
   const sums = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
-  let questionOpen = false; // the agent has asked, and has not spoken since the user began to answer
+  let questionOpen = false; // the agent has asked a question, and no reply to the user's answer has begun
   let answerWords: number | undefined; // undefined until the answer begins
   let characters = 0;
 
@@ -40,7 +40,7 @@ export function statsCounter(subject: string) {
     } else {
       sums.modelMessages += 1;
       sums.modelWords += said.length;
-      // A second message of the agent does not close its question.
+      // If the agent sends a second message before the user answers, the question stays open.
       questionOpen = questionMark.test(text) || (questionOpen && answerWords === undefined);
       answerWords = undefined;
     }
@@ -84,7 +84,7 @@ function termsOf(subject: string): Map<string, string> {
 // A fixed locale gives the same result on every machine.
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** Words of any script, as written and in the form to compare; `C++` and `C#` are words. */
+/** Finds words of any script, each as written and in a form for comparison. `C++` and `C#` are words. */
 function wordsOf(text: string): { shown: string; term: string }[] {
   const words: { shown: string; term: string }[] = [];
   let last: { shown: string; term: string } | undefined;

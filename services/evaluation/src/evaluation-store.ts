@@ -42,7 +42,7 @@ export function evaluationStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const mine = () => knex<EvaluationRow & { tenantId: number }>('evaluations').where({ tenantId });
 
-  /** Measured in the database, so that a transcript above the limit is not read. */
+  /** Reads the transcript if it has at most `maxBytes`. The database measures the size, so a larger transcript is not read. */
   async function transcriptOf(
     { id, sessionId, transcriptParts, transcriptBytes }: EvaluationRow,
     maxBytes: number,
@@ -63,7 +63,7 @@ export function evaluationStore(db: TenantDb) {
   }
 
   return {
-    /** With the transcript if it has at most `maxTranscriptBytes`; with 0 it is not read. */
+    /** Finds an evaluation. Includes the transcript if it has at most `maxTranscriptBytes`; with 0 the transcript is not read. */
     async findOf(sessionId: number, maxTranscriptBytes: number): Promise<Evaluation | undefined> {
       const row: EvaluationRow | undefined = await mine().where({ sessionId }).first(knex.raw(columns));
       if (!row) return undefined;
@@ -73,7 +73,7 @@ export function evaluationStore(db: TenantDb) {
     async exists(sessionId: number): Promise<boolean> {
       return (await mine().where({ sessionId }).first('id')) !== undefined;
     },
-    /** @returns whether it was inserted: the session had none */
+    /** @returns whether the evaluation was inserted; false if the session already had one */
     async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<boolean> {
       const inserted: unknown[] = await knex('evaluations')
         .insert({

@@ -20,7 +20,10 @@ const minMessageTokens = 200;
 
 const tokensPerGap = 20;
 
-/** The whole conversation if it fits, else with its longest messages truncated, else exchanges spread evenly over it. */
+/**
+ * Makes excerpts for a token limit: the whole conversation if it fits, or the conversation with its longest messages truncated if that
+ * fits, or else exchanges spread evenly over the conversation.
+ */
 export function excerptFitter(sample: Sample, countTokens: TokenBound): (maxTokens: number) => Excerpt {
   const sizeOf: SizeOf = (line) => countTokens(promptLine(line)) + 1;
   const all = sample.exchanges.flat();
@@ -56,7 +59,7 @@ export function promptLine({ role, text, turnIndex }: TranscriptLine): string {
   return JSON.stringify({ turnIndex, role, text });
 }
 
-/** The size to which longer messages must be truncated so that all fit; Infinity if they do already. */
+/** Returns the size to which longer messages must be truncated so that all messages fit; Infinity if they already fit. */
 function maxSizeFor(ascending: number[], maxTokens: number): number {
   let remaining = maxTokens;
   for (const [at, size] of ascending.entries()) {
@@ -83,7 +86,7 @@ function evenlySpaced<T>(from: T[], count: number): T[] {
   return places.flatMap((place) => from.slice(place, place + 1));
 }
 
-/** The newest lines of an exchange that alone is too large. */
+/** Returns the newest lines of an exchange that is too large for the limit by itself. */
 function newestLines(exchange: Exchange, maxTokens: number, sizeOf: SizeOf): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
   let remaining = maxTokens;

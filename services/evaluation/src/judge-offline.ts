@@ -12,7 +12,7 @@ const reasons = {
   invalidAnswer: 'The answers of the language model did not have the form that was asked for.',
 };
 
-/** Deterministic: the same conversation always gets the same judgement. */
+/** Judges a conversation without a model. The same conversation always gets the same judgement. */
 export function judgeOffline(stats: ConversationStats, labels: string[], reason: OfflineReason): Judgement {
   const score = scoreOf(stats);
   return {

@@ -27,24 +27,27 @@ export interface TokenBudget {
   countTokens: TokenBound;
 }
 
-/** Upper bound of what a chat template adds to the two messages of a request. */
+/** Upper bound of the tokens that a chat template adds to the two messages of a request. */
 const frameTokens = 64;
 
 /**
- * Bounds the number of renderings, which may be slow: after a prompt that is too long, the next one shows this share of
- * it.
+ * Bounds the number of renderings, which may be slow. After a prompt that is too long, the next prompt uses this share of the
+ * conversation's tokens.
  */
 const shares = [0.95, 0.75, 0];
 
 const allRenderingsMs = 500;
 
 /**
- * Each token bound counts at least one token per this many characters, so texts that are longer than that are not
- * counted.
+ * Each token bound counts at least one token per this many characters. A text with more characters than the limit allows for is too long
+ * and is not counted.
  */
 const charactersPerToken = 4;
 
-/** The agent's template replaces the default instructions until it fails, takes more than half of a budget or leaves no room. */
+/**
+ * Fits prompts into token budgets. Uses the agent's template instead of the default instructions, until the template fails, takes more than
+ * half of a budget or leaves no room.
+ */
 export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Promise<FittedPrompt> {
   const { agent, labels, sample, otherText } = input;
   const renderOwn = ownTemplate(input);
@@ -74,11 +77,11 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
         truncated: 0,
       });
       if (emptyTokens > maxTokens / 2) return undefined;
-      // A template may repeat the conversation; only rendering shows how much that takes.
+      // A template may repeat the conversation; only rendering shows how many tokens that takes.
       let linesTokens = maxTokens - emptyTokens;
       for (const share of shares) {
         const excerpt = fitExcerpt(linesTokens);
-        // A prompt without any of the conversation is useless.
+        // A prompt that contains nothing of the conversation is useless.
         if (excerpt.lines.length === 0 && sample.exchanges.length > 0) return undefined;
         const { size, promptTokens, fitted } = await measure(instructionsFor, excerpt);
         if (size <= maxTokens) return fitted;
@@ -103,7 +106,9 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
       return undefined;
     }
 
-    /** For a persona that is too long or a very small model: shortens the persona, then drops the instructions. */
+    /**
+     * Returns a prompt for a persona that is too long or for a very small model: shortens the persona, and finally omits the instructions.
+     */
     async function fallbackPrompt(): Promise<FittedPrompt> {
       const { personaPrompt } = agent;
       for (let characters = personaPrompt.length; characters > 50; characters = Math.floor(characters / 2)) {
@@ -126,7 +131,7 @@ function lengthOf(instructions: Instructions): number {
 }
 
 interface MeasuredPrompt {
-  /** A lower bound without `fitted`. */
+  /** In tokens. Without `fitted`, a lower bound. */
   size: number;
   promptTokens: number;
   fitted?: FittedPrompt;

@@ -20,7 +20,7 @@ export interface JudgeSessionJob {
 
 export const judgeKind = 'evaluation.judge';
 
-/** Bounds of a sample's size; in between it has more characters than fit into the model's context. */
+/** Bounds of a sample's size in characters. Between the bounds, a sample has more characters than fit into the model's context. */
 const maxSampleCharacters = 4_000_000;
 const minSampleCharacters = 200_000;
 
@@ -37,7 +37,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
     concurrency,
     perTenantLimit: perTenant,
     leaseMs,
-    // The job must not fail because session or agent is unavailable.
+    // The job must not fail while session or agent is unavailable.
     retry: 'untilDone',
     // A short grace time: nobody waits for the result, and another process can restart the job.
     stopGraceMs: 1_000,
@@ -45,7 +45,10 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
   });
 }
 
-/** Stores exactly one evaluation, and publishes `evaluation-completed` with it; waits while the tenant is suspended, and does not begin if it is deleted. */
+/**
+ * Stores exactly one evaluation and publishes `evaluation-completed` with it. Waits while the tenant is suspended, and does nothing if the
+ * tenant is deleted.
+ */
 async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;

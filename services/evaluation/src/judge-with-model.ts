@@ -11,10 +11,10 @@ import type { Ports } from './ports.ts';
 import type { Rendering } from './renderer-process.ts';
 import type { Sample } from './sample.ts';
 
-/** Answers per prompt that may fail the schema before the offline judge takes over. */
+/** Number of answers per prompt that may fail the schema before the offline judge takes over. */
 const maxAnswers = 3;
 
-/** Attempts of the job before an unavailable agent service counts as no model. */
+/** Number of attempts of the job while the agent service is unavailable. After that, no model judges. */
 const maxUnavailableAttempts = 3;
 
 export interface JudgementInput {
@@ -38,7 +38,7 @@ export async function judgeWithModel(
   if (model.offline) return { reason: 'noModel' };
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   const maxOutputTokens = outputTokens(model);
-  // Half of the time is reserved for the model, so a timeout means that it was asked.
+  // Half of the time is reserved for the model, so that a timeout means that the model did receive the request.
   const maxWaitMs = Math.ceil(ports.judgeTimeoutMs / 2);
   let calls = 0;
   const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
@@ -84,8 +84,8 @@ export async function judgeWithModel(
 }
 
 /**
- * Yields prompts fitted by the usual token bound, then by the strict one, then by fractions of that, until one is not
- * too long.
+ * Yields prompts until one is not too long: fitted by the usual token bound, then by the strict bound, then by fractions of the strict
+ * bound.
  */
 async function* promptsFor(
   ports: Ports,
@@ -111,7 +111,7 @@ async function* promptsFor(
   }
 }
 
-/** A judgement is short, so at most a quarter of a small model's context. */
+/** Returns the token limit of the answer. A judgement is short, so it gets at most a quarter of a small model's context. */
 function outputTokens({ contextTokens, maxOutputTokens }: DescribeModelResponse): number {
   return Math.max(1, Math.min(maxOutputTokens, Math.floor(contextTokens / 4)));
 }
@@ -127,7 +127,7 @@ function isTooLong(error: unknown): boolean {
   return isDomainError(error, 'invalid') && error.reason === 'CONTEXT_TOO_LONG';
 }
 
-/** Whether to retry the job: always if models are busy, else a few times while the agent service is unavailable. */
+/** Reports whether to retry the job: always if models are busy, and a few times while the agent service is unavailable. */
 function isTransient(error: DomainError, attempt: number): boolean {
   if (error.kind === 'unavailable' && error.reason === 'MODEL_BUSY') return true;
   return error.kind === 'unavailable' && error.reason !== 'MODEL_UNAVAILABLE' && attempt < maxUnavailableAttempts;

@@ -7,7 +7,10 @@ const byUseCase = new Map([
   ['EDUCATION', ['MASTERED', 'ON_TRACK', 'NEEDS_SUPPORT']],
 ]);
 
-/** The labels for a recommendation, best first: the agent's own (an empty list means none), else its use case's. */
+/**
+ * Returns the labels for a recommendation, best first: the agent's own labels (an empty list means none), or else the labels of its use
+ * case.
+ */
 export function labelsOf({ useCase, evaluationRecommendationLabels: own }: Agent): string[] {
   return own ? own.labels : (byUseCase.get(useCase) ?? general);
 }

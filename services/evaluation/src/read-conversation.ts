@@ -25,7 +25,7 @@ export async function readConversation(
   return { transcript: await writer.end(), sample: sampling.sample(), hasUserMessage };
 }
 
-/** Streams the transcript again. Counting takes far longer than reading, so only if no model judges. */
+/** Streams the transcript again to count words. Counting takes far longer than reading, so it is only done if no model judges. */
 export async function countStats(
   ports: Ports,
   request: TenantRequest,

@@ -11,7 +11,7 @@ const templates = templateEngine(textForm);
 
 let last: { text: string; parsed: ReturnType<typeof templates.parse> } | undefined;
 
-/** V8 enforces the timeout inside this script even in a sort or a join, which liquidjs' own limits do not cover. */
+/** V8 enforces the timeout of this script even during a sort or a join, where liquidjs does not check its own limits. */
 const sandbox = { work: (): RendererResponse => ({ problem: 'unknown' }) };
 const context = createContext(sandbox);
 const script = new Script('work()');

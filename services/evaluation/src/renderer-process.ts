@@ -19,7 +19,7 @@ export class TemplateError extends Error {
 
 export interface RendererLimits {
   heapMb: number;
-  /** A process that exceeds a rendering's timeout by this long is killed, in ms. */
+  /** Time in ms beyond a rendering's timeout after which the process is killed. */
   killAfterMs: number;
   /** The process is killed if it has not started within this time, in ms. Default 60,000. */
   startTimeoutMs?: number;

@@ -21,11 +21,11 @@ function rendererOf(t: ExecutionContext, options: TemplateRendererOptions = {}) 
   };
 }
 
-/** A list that contains itself: 3^n elements as text, but liquidjs counts 2n. */
+/** A list that contains itself: as text it has 3^n elements, but liquidjs counts 2n. */
 const selfNestedList = (n: number, name = 'a') =>
   `{% assign ${name} = "" | split: "" %}{% for i in (1..${n}) %}{% assign ${name} = ${name} | push: ${name} | push: ${name} %}{% endfor %}`;
 
-/** Makes x 256 MB long, which no limit counts: V8 concatenates on first use. */
+/** Makes x 256 MB long. No limit counts these bytes, because V8 concatenates strings only on first use. */
 const longText = `{% assign x = "aaaaaaaa" %}${'{% capture x %}{{ x }}{{ x }}{% endcapture %}'.repeat(25)}`;
 
 const endless: [string, string][] = [
@@ -61,7 +61,7 @@ test.serial('an endless template is stopped at its timeout without blocking the 
     tick();
     const took = performance.now() - begun;
     t.true(longestGap < 0.9 * took, `${what}: ${longestGap} of ${took} ms`);
-    t.true(took < 30_000, `${what}: ${took} ms`); // most of them take hours
+    t.true(took < 30_000, `${what}: ${took} ms`); // without the timeout, most of these templates would take hours
   }
   t.like(await renderer.of(1, 'and {{ 1 | plus: 1 }}'), { text: 'and 2' });
 });
@@ -153,7 +153,7 @@ linuxTest('a rendering ends soon after its service was killed', async (t) => {
       const task = { template: '', scope: {}, timeoutMs: 2_000, maxCharacters: 10 };
       await renderer.render(task);
       const rendering = renderer.render({ ...task, template: ${JSON.stringify(`${selfNestedList(30)}{{ a | join: "" }}`)} });
-      await new Promise(setImmediate); // it has been sent
+      await new Promise(setImmediate); // the task has been sent to the process
       console.log(renderer.pid);
       await rendering;`,
     ],

@@ -9,7 +9,7 @@ export interface WrittenTranscript {
   bytes: number;
 }
 
-/** Approximate size of a part as JSON. Later versions must not change it: see `transcript_parts.part`. */
+/** Approximate size of a part as JSON. Later versions must not change this value: see `transcript_parts.part`. */
 const partCharacters = 1_000_000;
 
 /**

@@ -131,7 +131,7 @@ test('a retried judgement stores a long transcript once', async (t) => {
   mesh.script.messagesPerPart = 10;
   const said = lines(40, 'word '.repeat(10_000));
   mesh.transcripts.set(1, said);
-  mesh.answers.unshift(failing('unavailable', 'shutting down')); // after the whole transcript was stored
+  mesh.answers.unshift(failing('unavailable', 'shutting down')); // the first attempt fails after the whole transcript was stored
   await mesh.deliver(sessionEnded());
   const { transcriptJson } = await mesh.evaluationOf();
   t.is((JSON.parse(transcriptJson) as unknown[]).length, 40);

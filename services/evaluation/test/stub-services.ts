@@ -53,7 +53,7 @@ export type Answer = (
   context: MeshContext & { signal: AbortSignal },
 ) => Promise<GenerateResponse>;
 
-/** `value` is text or becomes JSON. */
+/** Answers every request with `value`: text, or a value that is sent as JSON. */
 export function answering(value: unknown): Answer {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return async () =>

@@ -11,7 +11,7 @@ test('a judgement waits while its tenant is suspended, and runs as soon as the s
   const waits = async () =>
     (await mesh.database.transactShared(({ knex }) => knex('jobs').where({ state: 'queued' }))).length === 1;
   await eventually('it has checked and waits', async () => mesh.script.tenantsAsked === 1 && (await waits()));
-  await mesh.announceTenantChange(1); // another change: still suspended
+  await mesh.announceTenantChange(1); // an unrelated change: the tenant is still suspended
   await eventually('it has checked again', async () => mesh.script.tenantsAsked === 2 && (await waits()));
   t.deepEqual(await mesh.counts(), { evaluations: 0, jobs: 1 });
   t.is(mesh.asked.length, 0);
@@ -56,7 +56,7 @@ test('the limit per tenant leaves capacity to other tenants', async (t) => {
     await gate.pass();
     return answering(modelJudgement)(...asked);
   });
-  mesh.answers.splice(1, 1); // all wait for the gate
+  mesh.answers.splice(1, 1); // now every answer waits for the gate
   const sessionIds = [1, 2, 3, 4, 5, 6];
   for (const sessionId of sessionIds) mesh.transcripts.set(sessionId, shortConversation);
   await mesh.deliver(...sessionIds.map((sessionId) => sessionEnded(sessionId)));

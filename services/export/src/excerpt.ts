@@ -12,12 +12,12 @@ export interface Excerpt<Message> {
 }
 
 /**
- * Collects a conversation of any length: all of it, or its first and last messages, each part within half of the limits. A message
+ * Collects a conversation of any length: all messages, or the first and the last ones, each part within half of the limits. A message
  * longer than half of the limit is truncated. Memory is bounded by the limits.
  */
 export function excerpt<Message extends { text: string }>({ maxCharacters, maxMessages }: ExcerptLimits) {
   const first = collected<Message>();
-  /** Whether the beginning is complete. A message that did not fit ends it, even if a later shorter one would fit. */
+  /** Whether the beginning is complete. The first message that does not fit completes it, even if a later, shorter one would fit. */
   let isFull = false;
   const last = collected<Message>();
   const half = { characters: Math.ceil(maxCharacters / 2), messages: Math.ceil(maxMessages / 2) };
@@ -38,7 +38,7 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
         leftOut += 1;
       }
     },
-    /** Marks that this many messages of the conversation are missing here. */
+    /** Records that this many messages are omitted at this position of the conversation. */
     leaveOut(count: number): void {
       if (count === 0) return;
       isFull = true;
@@ -48,7 +48,7 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
   };
 }
 
-/** An excerpt of an excerpt, with at most half as many characters. */
+/** Returns an excerpt of an excerpt, with at most half as many characters. */
 export function halved<Message extends { text: string }>({ first, leftOut, last }: Excerpt<Message>): Excerpt<Message> {
   const messages = [...first, ...last];
   const shorter = excerpt<Message>({
@@ -61,7 +61,7 @@ export function halved<Message extends { text: string }>({ first, leftOut, last 
   return shorter.excerpt();
 }
 
-/** The space of messages in a document, in characters. */
+/** Returns the space that messages take in a document, in characters. */
 export function charactersOf(messages: readonly { text: string }[]): number {
   return messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
@@ -70,7 +70,7 @@ const lineEnd = /[\n\r\p{Zl}\p{Zp}]/gu;
 /** Characters per line; a shorter line counts as a full one. */
 const charactersOfLine = 80;
 
-/** The space of a text in a document, in characters. */
+/** Returns the space that a text takes in a document, in characters. */
 export function sizeOf({ text }: { text: string }): number {
   let size = text.length;
   for (const _ of text.matchAll(lineEnd)) size += charactersOfLine;
@@ -115,7 +115,7 @@ function collected<Message extends { text: string }>() {
     shift(): void {
       characters -= sizeOf(all[start] ?? { text: '' });
       start += 1;
-      if (start < 1_024) return; // moving the array's elements takes time
+      if (start < 1_024) return; // copying the array takes time, so old messages are removed in groups
       all.splice(0, start);
       start = 0;
     },

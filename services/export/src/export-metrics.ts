@@ -17,7 +17,7 @@ export function exportMetrics(metrics: Metrics) {
     ended: (outcome: 'rendered' | 'reused' | 'failed' | 'fallback') => ended.add({ outcome }),
     attemptFailed: (problem: string) => attempts.add({ problem }),
     rendered: (count: number) => pages.add({}, count),
-    /** @returns a function to call at the end. */
+    /** @returns a function to call when the rendering ends. */
     rendering: () => durations.startTimer({}),
   };
 }

@@ -21,17 +21,19 @@ export type ExportRecord = RowOf<typeof exportRecords>;
 
 export const pdf = 'application/pdf';
 
-/** The prefix of the files of all exports of a tenant. */
+/** Returns the key prefix of the files of all exports of a tenant. */
 export function exportsPrefix(tenantId: number): string {
   return `${tenantPrefix(tenantId)}exports/`;
 }
 
-/** The key of the operator's fallback document, which the tenant's exports share; it is kept until the tenant is deleted. */
+/** Returns the key of the operator's fallback document. The tenant's exports share this file; it is kept until the tenant is deleted. */
 export function fallbackKey(tenantId: number, hash: string): string {
   return `${exportsPrefix(tenantId)}fallback/${hash}.pdf`;
 }
 
-/** The prefix of the files stored by attempts at one export. Later exports of the same content may refer to them. */
+/**
+ * Returns the key prefix of the files that attempts at one export have stored. Later exports of the same content may refer to these files.
+ */
 export function filesPrefix({ tenantId, id }: Pick<ExportRecord, 'tenantId' | 'id'>): string {
   return `${exportsPrefix(tenantId)}${id}/`;
 }

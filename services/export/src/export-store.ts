@@ -33,7 +33,7 @@ export interface ExportCounts {
 /** The unfinished statuses. Only they can change; a finished status is final. */
 const unfinished = `status IN ('PENDING', 'RENDERING')`;
 
-/** The file references of a tenant's exports. */
+/** SQL: the files that a tenant's exports refer to, with size and age. */
 const files = `SELECT object_key, min(session_id) AS session_id, max(file_size_bytes) AS bytes, min(id) AS since FROM export_records
   WHERE tenant_id = :tenantId AND status = 'READY' GROUP BY object_key`;
 
@@ -50,7 +50,7 @@ export function exportStore(db: TenantDb) {
   };
 
   return {
-    /** Undefined if it is absent or another tenant's. */
+    /** Returns undefined if the export is absent or belongs to another tenant. */
     async find(id: number): Promise<ExportRecord | undefined> {
       if (parseId(id) === undefined) return undefined;
       const [found] = await rows<ExportRecord>(
@@ -104,7 +104,10 @@ export function exportStore(db: TenantDb) {
     /** Returns false if the export was removed or has finished. */
     markRendering: (id: number) => change(id, `status = 'RENDERING'`),
 
-    /** Sets PENDING until another attempt begins. @returns the time in ms since 1970; undefined if it was removed or has finished */
+    /**
+     * Sets PENDING until another attempt begins. @returns the database's time in ms since 1970; undefined if the export was removed or has
+     * finished
+     */
     async markWaiting(id: number): Promise<number | undefined> {
       if (!(await change(id, `status = 'PENDING'`))) return undefined;
       const [row] = await rows<{ nowMs: number }>(
@@ -134,7 +137,10 @@ export function exportStore(db: TenantDb) {
             failureHash,
           }),
 
-    /** The failure of an earlier export of the session with the same content and limits; undefined if there was none. */
+    /**
+     * Returns the error message of an earlier export of the session with the same content and limits that failed; undefined if there was
+     * none.
+     */
     async findFailure(sessionId: number, failureHash: string): Promise<string | undefined> {
       const [found] = await rows<{ errorMessage: string }>(
         `SELECT error_message FROM export_records
@@ -144,7 +150,10 @@ export function exportStore(db: TenantDb) {
       return found?.errorMessage;
     },
 
-    /** Finds a file with this content. The content includes the session, so no other session has it. Valid while the lock is held. */
+    /**
+     * Finds a file with this content. The content includes the session, so only exports of this session can share the file. The result is
+     * valid while the lock is held.
+     */
     async findFile(sessionId: number, contentHash: string): Promise<StoredFile | undefined> {
       const [found] = await rows<StoredFile>(
         `SELECT object_key, file_size_bytes FROM export_records
@@ -154,7 +163,7 @@ export function exportStore(db: TenantDb) {
       return found;
     },
 
-    /** The total bytes of the tenant's files; a file with several references counts once. */
+    /** Returns the total bytes of the tenant's files. A file with several references counts once. */
     async keptBytes(): Promise<number> {
       const [sum] = await rows<{ bytes: number }>(
         `SELECT cast(coalesce(sum(bytes), 0) AS float8) AS bytes FROM (${files}) AS files`,
@@ -163,7 +172,10 @@ export function exportStore(db: TenantDb) {
       return sum?.bytes ?? 0;
     },
 
-    /** The exports that refer to the oldest file, except this one, of the session with the most bytes. */
+    /**
+     * Returns the exports to remove for space: of the session with the most bytes, those that refer to its oldest file. Ignores the file
+     * `exceptKey`.
+     */
     async findExcess(exceptKey: string): Promise<number[]> {
       const found = await rows<{ id: number }>(
         `WITH files AS MATERIALIZED (${files}),
@@ -187,7 +199,7 @@ export function exportStore(db: TenantDb) {
       return found.map(({ objectKey }) => objectKey);
     },
 
-    /** Time in ms until the export reaches this age; zero or negative afterwards, and for a removed export. */
+    /** Returns the time in ms until the export reaches this age; zero or negative after that time, zero for a removed export. */
     async timeLeftMs(id: number, keptMs: number): Promise<number> {
       const [row] = await rows<{ left: number }>(
         `SELECT cast(extract(epoch FROM created_at + cast(:keptMs AS float8) * interval '1 millisecond' - parley_now()) * 1000 AS float8)

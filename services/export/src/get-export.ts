@@ -5,13 +5,15 @@ import { type ExportRecord, pdf } from './export-record.ts';
 import { exportStore } from './export-store.ts';
 import type { Ports } from './ports.ts';
 
-/** An export for its reader, with a download link that is not stored. */
+/** An export as returned to a reader, with a download link, which is not stored. */
 export type ReadExport = ExportRecord & { downloadUrl: string | undefined };
 
 const hourMs = 60 * 60 * 1_000;
 const linkMs = { READY: 24 * hourMs, FALLBACK_READY: 7 * 24 * hourMs };
 
-/** Returns an export. @throws DomainError `notFound`, also for exports of another tenant, or of another session than the token's */
+/**
+ * Returns an export. @throws DomainError `notFound`, also for an export of another tenant, or of a session other than the session token's
+ */
 export async function getExport(ports: Ports, { caller }: TenantRequest, id: number): Promise<ReadExport> {
   const { tenantId, kind, sessionId } = caller;
   const found = await ports.database.transact(tenantId, (db) => exportStore(db).find(id));

@@ -13,7 +13,7 @@ export interface Highlights {
 
 const maxHighlights = 8;
 const sentenceLength = { min: 10, max: 300 };
-/** The end of a reply in which its final question is searched, in characters. */
+/** Only this many characters at the end of a reply are searched for its final question. */
 const tailCharacters = 600;
 const headCharacters = 1_500;
 const question = /[?？؟\u037E]["'”’»」』)\]]*$/u;

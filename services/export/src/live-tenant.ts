@@ -2,7 +2,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
 
-/** Whether the tenant exists. If it does, it cannot be deleted until this transaction ends. */
+/** Reports whether the tenant exists. An existing tenant cannot be deleted until this transaction ends. */
 export async function isLiveTenant(db: TenantDb): Promise<boolean> {
   const { knex, tenantId } = db;
   await tenantTombstones(db).lockShared();

@@ -29,7 +29,7 @@ export interface Ports {
     | 'keptBytesPerTenant'
     | 'keptDays'
   >;
-  /** The document that replaces one that could not be rendered. */
+  /** The document that replaces a document that could not be rendered. */
   fallback: Buffer | undefined;
   metrics: ExportMetrics;
   log: Logger;

@@ -48,7 +48,7 @@ export function linesOf(text: string): Line[] {
     });
 }
 
-/** A text as one line, truncated to `max` characters. */
+/** Returns a text as one line, truncated to `max` characters. */
 export function lineOf(text: string, max = 1_000): Line {
   const characters = [
     ...text

@@ -8,7 +8,7 @@ import type { Judgement, StudyKitContent, TranscriptMessage } from './study-kit.
 
 type Source = Pick<ExportRecord, 'sessionId' | 'agentId'>;
 
-/** Whether a session is still open, and its evaluation, which is available some time after its end. */
+/** Whether a session is still active, and its evaluation. The evaluation becomes available some time after the session's end. */
 export interface SessionState {
   isActive: boolean;
   evaluation: Judgement | undefined;
@@ -37,12 +37,12 @@ interface ReadOptions {
   maxCharacters?: number | undefined;
 }
 
-/** The space on the page that a message takes beside its text, in characters. */
+/** The space on the page that a message takes in addition to its text, in characters. */
 const charactersOfMessage = 200;
 
 /**
- * Streams the conversation and keeps at most what a document can hold. Returns undefined, without reading the rest, if it has more than
- * `maxCharacters`.
+ * Streams the conversation and keeps at most as much as a document can hold. If the conversation has more than `maxCharacters`, returns
+ * undefined without reading the rest.
  * @throws DomainError `notFound`, `unavailable`
  */
 export async function readContent(

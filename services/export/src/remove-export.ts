@@ -18,15 +18,15 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** Longest delay of the removal job before it checks again; below the maximum delay of 24 days. */
 const maxDelayMs = 20 * dayMs;
 
-/** Schedules the removal of an export. The retention setting may change before it is due. */
+/** Schedules the removal of an export. The job checks the age again when it runs, because the retention setting may have changed. */
 export async function removeLater(db: TenantDb, exportId: number, keptDays: number): Promise<void> {
   const delayMs = Math.min(keptDays * dayMs, maxDelayMs);
   await jobs(db).append<RemoveExportJob>({ kind: removeKind, key: String(exportId), data: { exportId }, delayMs });
 }
 
 /**
- * Removes an expired export: first its record, with a job for its file if no other export refers to it; then all other files that its
- * attempts stored.
+ * Removes an expired export. Deletes its record first and schedules the removal of its file if no other export refers to that file. Then
+ * deletes all other files that the export's attempts stored.
  */
 export function removeJob({
   database,
@@ -56,7 +56,10 @@ export interface RemoveFileJob {
 
 export const removeFileKind = 'export.remove-file';
 
-/** Removes a file without references. It cannot gain one: an export refers to a new file, or to one that another export refers to. */
+/**
+ * Removes a file that no export refers to. The file cannot gain a reference: a new export refers only to a new file or to a file that
+ * another export refers to.
+ */
 export function removeFileJob({ objects }: Pick<Ports, 'objects'>): JobDeclaration {
   return job<RemoveFileJob>({
     kind: removeFileKind,
@@ -80,8 +83,8 @@ async function deleteExports(db: TenantDb, ids: readonly number[]): Promise<void
 }
 
 /**
- * Makes room for a new file, in the transaction that stores its reference. The session with the most bytes loses its oldest files first,
- * so that a flood of one session does not evict files of others.
+ * Makes room for a new file, in the transaction that stores its reference. Removes the oldest files of the session with the most bytes
+ * first, so that many exports of one session do not evict files of other sessions.
  */
 export async function removeExcess(db: TenantDb, newKey: string, maxBytes: number): Promise<void> {
   const store = exportStore(db);

@@ -26,7 +26,7 @@ export interface RenderExportJob {
   evaluationWaits?: number;
   /** Number of waits for another service or the object store so far. */
   waits?: number;
-  /** When the first of these waits began, by the database's clock: milliseconds since 1970. */
+  /** When the first wait for another service or the object store began: milliseconds since 1970 by the database's clock. */
   waitingSinceMs?: number;
 }
 
@@ -127,7 +127,7 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
   const outcome = await ports.database.transact(tenantId, async (db) => {
     const store = exportStore(db);
     await store.lock();
-    // Another export of the same content may have been rendered meanwhile; then this file is removed.
+    // Another export of the same content may have been rendered in the meantime. Its file is then used, and this file is removed.
     const known = await store.findFile(record.sessionId, contentHash);
     if (!(await store.markReady(exportId, { ...(known ?? { objectKey, fileSizeBytes }), contentHash })))
       return undefined;
@@ -140,7 +140,10 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
   ports.metrics.ended(outcome);
 }
 
-/** Refers to an existing file of the session with the same content, because rendering would give the same file. False if none. */
+/**
+ * Refers to an existing file of the session with the same content, because rendering would give the same file. Returns false if there is no
+ * such file.
+ */
 async function shareFile(
   { database }: Ports,
   { tenantId, lease }: JobRun<RenderExportJob>,
@@ -156,7 +159,7 @@ async function shareFile(
   });
 }
 
-/** Below this number of characters a shorter excerpt hardly reduces the size of the file. */
+/** With fewer characters, a shorter excerpt hardly reduces the size of the file. */
 const leastCharacters = 1_000;
 
 interface RenderedContent {
@@ -166,7 +169,7 @@ interface RenderedContent {
   signal: AbortSignal;
 }
 
-/** Renders content; if the file is too large, halves the excerpt and retries. @throws LastingProblem */
+/** Renders content. If the file is too large, halves the excerpt and tries again. @throws LastingProblem */
 async function renderFitting(ports: Ports, { content, prepared, size, signal }: RenderedContent): Promise<Rendered> {
   let { transcript } = content;
   for (let json = prepared.json; ; json = ports.renderer.prepare({ ...content, transcript }).json) {
@@ -202,7 +205,7 @@ async function render(
   }
 }
 
-/** Queues the export again, PENDING, as a large document. */
+/** Sets the export back to PENDING and queues it as a large document. */
 async function renderAsLarge(
   { database }: Ports,
   { tenantId, key, data, lease }: JobRun<RenderExportJob>,
@@ -214,19 +217,19 @@ async function renderAsLarge(
   });
 }
 
-/** Whether a document that exceeds the limits of small documents may fit those of large ones. */
+/** Reports whether a document failed only because of the limits for small documents, so that it may succeed as a large document. */
 function isOfSmallLimits(error: unknown): boolean {
   return error instanceof RenderProblem && (error.problem === 'tooSlow' || error.problem === 'tooMuchMemory');
 }
 
-/** Removes the files of an export that was removed, with its tenant or by expiry, while it was rendered. */
+/** Removes the files of an export that was removed while it was rendered, because it expired or its tenant was deleted. */
 async function removeFilesIfGone(ports: Ports, { tenantId, data, signal }: JobRun<RenderExportJob>): Promise<void> {
   const { exportId } = data;
   const isThere = await ports.database.transact(tenantId, (db) => exportStore(db).find(exportId));
   if (!isThere) await removeOwnFiles(ports, { tenantId, exportId, signal });
 }
 
-/** Retries without consuming an attempt, because an outage is no fault of the document. @throws RenderProblem after too long a wait */
+/** Retries without consuming an attempt, because an outage is not the document's fault. @throws RenderProblem after `maxWaitMs` */
 async function waitAndRetry(
   { database, log }: Ports,
   { tenantId, data, retryLater }: JobRun<RenderExportJob>,
@@ -238,7 +241,8 @@ async function waitAndRetry(
   const nowMs = await database
     .transact(tenantId, (db) => exportStore(db).markWaiting(exportId))
     .catch((failure: unknown) => {
-      if (isDomainError(failure, 'unavailable')) return undefined; // then so is the time, and the job waits for both
+      // The database, which gives the time, is unavailable too; the job waits for both.
+      if (isDomainError(failure, 'unavailable')) return undefined;
       throw failure;
     });
   const waitingSinceMs = data.waitingSinceMs ?? nowMs;
@@ -250,8 +254,8 @@ async function waitAndRetry(
 }
 
 /**
- * Stores the fallback document, one per tenant. During an outage of the object store the failure is recorded later, or without the
- * document once the export has reached the maximum wait.
+ * Stores the fallback document, once per tenant. During an outage of the object store this throws, so that the failure is recorded later;
+ * once the export has reached the maximum wait, the failure is recorded without the document.
  */
 async function storeFallback(
   { database, fallback, objects }: Ports,
@@ -262,7 +266,7 @@ async function storeFallback(
   const files = tenantObjects(objects, tenantId);
   try {
     const { sizeBytes } = await files.put(objectKey, fallback, { contentType: pdf });
-    // The files of a tenant that was deleted before this one was stored have been removed, or are being removed.
+    // If the tenant was deleted before this file was stored, the removal of the tenant's files may have missed it.
     if (!(await database.transact(tenantId, isLiveTenant))) await files.delete(objectKey);
     return { objectKey, fileSizeBytes: sizeBytes };
   } catch (error) {

@@ -13,10 +13,10 @@ export class RenderProblem extends Error {
   }
 }
 
-/** A problem that recurs whenever the same content is rendered. */
+/** A problem that recurs each time the same content is rendered. */
 export class LastingProblem extends Error {
   override name = 'LastingProblem';
-  /** Identifies content and limits. */
+  /** Hash of the content and the limits. */
   readonly failureHash: string;
   /** The message for the requester of the document. */
   readonly reason: string;
@@ -28,12 +28,12 @@ export class LastingProblem extends Error {
   }
 }
 
-/** Problems that recur at every attempt. The others depend on the load of the machine. */
+/** Reports whether a problem recurs at every attempt. Other problems depend on the load of the machine. */
 export function isLasting(error: unknown): error is RenderProblem {
   return error instanceof RenderProblem && (error.problem === 'tooLarge' || error.problem === 'notRendered');
 }
 
-/** The message for the requester of the document. */
+/** Returns the message for the requester of the document. */
 export function reasonOf(error: unknown): string {
   if (error instanceof LastingProblem) return error.reason;
   if (error instanceof RenderProblem) return reasons[error.problem];

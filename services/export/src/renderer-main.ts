@@ -10,7 +10,7 @@ import { parseContent, studyKit } from './study-kit.ts';
 
 const compiler = NodeCompiler.create({
   workspace: dirname(templateFile),
-  // These families take precedence over system fonts, and the template names no others.
+  // These fonts take precedence over system fonts, and the template uses no other fonts.
   fontArgs: [{ fontBlobs: fontFiles().map((file) => readFileSync(file)) }],
 });
 const mainFileContent = readFileSync(templateFile, 'utf8');

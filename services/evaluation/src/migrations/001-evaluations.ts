@@ -18,7 +18,7 @@ export const evaluations: Migration = {
         generated_at timestamptz not null default parley_now(),
         created_at timestamptz not null default parley_now(),
         updated_at timestamptz not null default parley_now(),
-        -- Exactly one a session, however often its end is told.
+        -- One evaluation per session, even if the end of the session is announced several times.
         unique (tenant_id, session_id)
       )`);
   },

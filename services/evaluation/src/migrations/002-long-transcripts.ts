@@ -4,14 +4,15 @@ export const longTranscripts: Migration = {
   name: '002-long-transcripts',
   async up(knex) {
     await knex.raw(`
-      -- In how many parts the transcript stands in transcript_parts; 0: it is the value of \`transcript\`, which else is empty.
+      -- Number of the transcript's parts in transcript_parts. 0: the column \`transcript\` holds the transcript; otherwise that column is
+      -- empty.
       alter table evaluations add column transcript_parts integer not null default 0;
-      -- What the transcript takes as JSON where it has parts.
+      -- Size of a transcript with parts, as JSON.
       alter table evaluations add column transcript_bytes bigint;
       create table transcript_parts (
         tenant_id integer not null,
         session_id integer not null,
-        -- From 0. The parts of one session are the same whoever writes them: where each ends follows from the messages alone.
+        -- Counts from 0. The end of a part depends on the messages only, so every process that stores a session writes the same parts.
         part integer not null,
         -- A JSON array of lines.
         lines text not null,

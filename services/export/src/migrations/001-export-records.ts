@@ -12,14 +12,14 @@ export const exportRecords: Migration = {
         kind text NOT NULL CHECK (kind IN ('STUDY_KIT')),
         status text NOT NULL DEFAULT 'PENDING'
           CHECK (status IN ('PENDING', 'RENDERING', 'READY', 'FAILED', 'FALLBACK_READY')),
-        -- A second request with the same key is the same request.
+        -- Requests with the same key are retries of one request.
         request_key text NOT NULL,
-        -- Why it was not rendered.
+        -- Why the document was not rendered.
         error_message text CHECK ((error_message IS NOT NULL) = (status IN ('FAILED', 'FALLBACK_READY'))),
-        -- What is downloaded.
+        -- Key of the file to download.
         object_key text CHECK ((object_key IS NOT NULL) = (status IN ('READY', 'FALLBACK_READY'))),
         file_size_bytes integer CHECK ((file_size_bytes IS NOT NULL) = (object_key IS NOT NULL)),
-        -- Of the content and of all that makes a file of it: files with the same hash have the same bytes.
+        -- Hash of the content and of everything else that determines the file: files with the same hash have the same bytes.
         content_hash text CHECK ((content_hash IS NOT NULL) = (status = 'READY')),
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         updated_at timestamptz NOT NULL DEFAULT parley_now(),
