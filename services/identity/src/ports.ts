@@ -20,7 +20,10 @@ export interface Ports {
   keys: IdentityKeys;
   ledger: Ledger;
   box: SecretBox;
-  /** Makes gateways drop cached statuses, after the commit and before the response. Never rejects: they expire in a second. */
+  /**
+   * Makes gateways drop cached statuses, after the commit and before the response. Never rejects, because cached
+   * statuses expire in a second anyway.
+   */
   announce: (whose: NonNullable<CredentialsChanged['whose']>) => Promise<void>;
   /** Time of token issuance. SQL uses `parley_now()`. */
   clock: () => Date;

@@ -52,8 +52,8 @@ export const sealedColumns: SealedColumn[] = [
     column: 'valueSealed',
     key: ['tenantId', 'name'],
     placeOf: ({ tenantId, name }: { tenantId: number; name: string }) => secretSealingContext(tenantId, name),
-    // Tenants with secrets are found in the audit log, whose entries are never deleted: most tenants have no secret, and the table
-    // itself is only readable for one tenant at a time.
+    // Tenants with secrets are found in the audit log, whose entries are never deleted. Most tenants have no secret,
+    // and `tenant_secrets` can only be read for one tenant at a time.
     listTenants: ({ knex }) => knex('operator_audit').where({ action: 'set-secret' }).distinct().pluck('tenantId'),
   },
   {

@@ -7,7 +7,7 @@ import { type App, anonymous, type IdentityApp, identityApp, newRegistration, si
 
 const newPassword = 'a newly chosen password';
 
-/** A code of each flow's purpose, and the three flows as functions of what is presented. */
+/** Issues a code for each flow, and returns the codes and functions that run the three flows with a given code. */
 async function codesAndFlows({ app, messages }: IdentityApp) {
   const { input } = await signUp(app);
   const newcomer = newRegistration();
@@ -140,7 +140,7 @@ test('guesses at codes that nobody was sent are answered and locked like others'
   }
   t.deepEqual(
     (await storedTokens(identity)).map(({ wrongAttempts }) => wrongAttempts),
-    [5, 5, 0], // that of an invitation has ended when it is made
+    [5, 5, 0], // a code for an invitation is created expired
   );
 });
 

@@ -20,14 +20,14 @@ const documents = {
   signIn: 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }',
 };
 
-/** The unit with a mail server, asked as the gateway asks it. */
+/** Starts the unit with a mail server; `ask` sends requests as the gateway does. */
 async function unitWithMail(t: ExecutionContext, env: Record<string, string> = {}) {
   const { mailbox, url } = await startMailServer(t);
   const SECRETS_KEYS = randomBytes(32).toString('base64');
   const started = await startService(t, identity, { env: { SECRETS_KEYS, SMTP_URL: url, ...env } });
   const { database, askGraph } = started;
   let seen = 0;
-  /** The body, and the status before it. */
+  /** Returns the status of the response, followed by its body. */
   const ask = async (document: keyof typeof documents, variables: object) => {
     const response = await askGraph(anonymous, documents[document], variables);
     return `${response.status} ${(await response.text()).trim()}`;

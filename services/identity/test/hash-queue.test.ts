@@ -77,7 +77,7 @@ test('every operation that hashes a password queues it by client network, user a
   const signal = new AbortController().signal;
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
-  const info = { path: { key: 'field' } } as never; // all that these resolvers use
+  const info = { path: { key: 'field' } } as never; // the only part of `info` that these resolvers use
   const by = (person: Caller) => ({ ports, ...graphContext({ ...person, ip }, signal, graphAnswer(answerBudget(0))) });
   await register({}, { input: newRegistration() }, by(anonymous), info);
   await login({}, { input: { email: input.email, password } }, by(anonymous), info);

@@ -318,7 +318,7 @@ test('a key of a sign-in in all of its tenants is the same key in one of them', 
   t.is((await claim({ key: 'second', request: 'in one' })).result, 'made');
   advance(24 * hour);
   await t.notThrowsAsync(claim({ key: 'first', request: 'in one' }));
-  // Without a tenant, a sign-in uses a key in all that it will have.
+  // A sign-in without a tenant uses the key in every tenant that it may switch to later.
   await end(await claim({ key: 'third', caller: { ...ada, tenantId: null }, request: 'in none' }), 'made');
   t.like(await t.throwsAsync(claim({ key: 'third', request: 'in one' })), reused);
 });

@@ -88,7 +88,7 @@ test('a new identity without a company gets an account without a password, and a
   t.regex(profile?.referralCode ?? '', /^[2-9A-HJ-NP-Z]{8}$/);
   t.like(await app.myTenant(ada), { name: "Ada Lovelace's Workspace", plan: 'DEV', primaryBillingAccount: 'PLATFORM' });
   t.like(await app.getAvatarConfig({ ...ada, tenantId: ada.tenantId ?? 0 }), { gender: 'FEMALE' });
-  t.regex((await app.generateApiKey(ada)).key, /^sk_/); // owners only
+  t.regex((await app.generateApiKey(ada)).key, /^sk_/); // only an owner may generate a key
   t.is((await userRow(ada.userId)).passwordHash, null);
   for (const tried of ['', password])
     t.like(await t.throwsAsync(app.login(anonymous, { email: person.email, password: tried })), {

@@ -28,7 +28,7 @@ test('of 20 parallel uses of one ticket one succeeds, and the provider is asked 
       (error: unknown) => error,
     ),
   );
-  // All but the one that asks are refused while the provider has not answered.
+  // While the provider has not answered, the first call waits and the other 19 are refused.
   let refused = 0;
   const nineteen = new Promise<void>((resolve) => {
     for (const each of others) void each.then(() => (refused += 1) === 19 && resolve());
@@ -82,7 +82,7 @@ test('an account whose email two identities have at once is linked to one, the o
   ]);
 });
 
-/** Registers an email between the look-up of an account and what follows it. */
+/** Registers the same email after the first transaction of a sign-in has looked up the account, and before its next one. */
 async function registeredMeanwhile(t: Parameters<typeof idpOneApp>[0], emailVerified: boolean) {
   const all = await idpOneApp(t);
   const { app, ports, provider } = all;

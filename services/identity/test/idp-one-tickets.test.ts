@@ -12,7 +12,7 @@ import { idpOneApp, newPerson } from './support/idp-one-app.ts';
 const refused = { kind: 'unauthenticated', message: 'Invalid or expired ticket', reason: undefined };
 const away = { kind: 'unavailable', message: 'The identity provider is not available at the moment' };
 const settings = { clientId: 'id', clientSecret: 'secret', timeoutMs: 600_000 };
-/** No exchange ends because the machine is busy. */
+/** A long timeout, so that no exchange times out on a busy machine. */
 const patient = { env: { IDP_ONE_TIMEOUT_MS: '600000' } };
 const from = (ip: string) => ({ ...anonymous, ip });
 
@@ -38,7 +38,7 @@ test('IDP_ONE_URL may have a trailing slash, and a path', async (t) => {
   const at = (url: string) => createIdpOne({ ...settings, clientId, clientSecret, url }, ports.log);
   ports.idpOne = at(`${provider.url}/`);
   await t.notThrowsAsync(enter(newPerson()));
-  ports.idpOne = at(`${provider.url}/sso/`); // where this provider has nothing
+  ports.idpOne = at(`${provider.url}/sso/`); // this provider serves nothing under this path
   t.like(await t.throwsAsync(app.loginWithIdpOne(anonymous, { ticket: provider.ticketFor(newPerson()) })), refused);
   t.is(provider.exchanges.length, 1);
 });
@@ -205,7 +205,7 @@ test('while the provider is asked, no database connection and no lock is held', 
   const gate = createGate();
   provider.holdAt(gate);
   const linking = app.linkIdentity(caller, { provider: 'IDP_ONE', providerToken: provider.ticketFor(newPerson()) });
-  // More than the pool has connections.
+  // More logins than the pool has connections.
   const logins = Array.from({ length: 12 }, (_, n) =>
     app.loginWithIdpOne(from(`198.51.100.${n}`), { ticket: provider.ticketFor(newPerson()) }),
   );

@@ -22,7 +22,7 @@ async function started(t: ExecutionContext, env: Environment = {}) {
   const provider = await startIdentityProvider();
   t.teardown(() => provider.stop());
   const unit = await identityUnit(t, { settings: { ...provider.env, ...env } });
-  /** The caller that the gateway would send for a client with these tokens. */
+  /** Returns the caller that the gateway would send for a client with these tokens. */
   async function callerOf({ data, errors }: GraphAnswer) {
     const [tokens] = Object.values(data ?? {}) as AccessToken[];
     if (!tokens) throw new Error(JSON.stringify(errors));

@@ -47,7 +47,7 @@ test('of many reservations at once those are admitted that begin below the cap, 
   const { id, reserve, settle, ledger } = await tenant();
   await settle(settlement('before', { costUsdE8: usd(9) }));
   const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => reserve(`call ${n}`, 0.4)));
-  t.is(admittedOf(outcomes), 3); // at 9, 9.4 and 9.8
+  t.is(admittedOf(outcomes), 3); // admitted at a total of 9, 9.4 and 9.8 USD
   t.like((await ledger()).months, [{ spent: '9.00000000', reserved: '1.20000000' }]);
   await assertBalanced(t, database, id);
 });
@@ -238,7 +238,7 @@ test('the ceiling of the platform bounds all tenants together by one call, also 
       ),
     );
   const outcomes = await reserveAll();
-  t.is(admittedOf(outcomes), 8); // 7 are 2.8
+  t.is(admittedOf(outcomes), 8); // seven calls reserve only 2.8 USD
   const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
   t.like(refused.reason, { kind: 'unavailable', reason: 'PLATFORM_CEILING_REACHED' });
   await assertBalanced(t, database, ...tenantIds);

@@ -12,7 +12,7 @@ async function setUp(...options: Parameters<typeof idpOneApp>) {
   const { app, provider, messages, userRow } = all;
   return {
     ...all,
-    /** With a new ticket. */
+    /** Links the identity of a person, with a new ticket. */
     linkIdpOne: (caller: UserCaller, person: ReturnType<typeof newPerson>) =>
       app.linkIdentity(caller, { provider: 'IDP_ONE', providerToken: provider.ticketFor(person) }),
     linkPassword: (caller: UserCaller, providerToken = password) =>

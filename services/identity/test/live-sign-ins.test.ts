@@ -42,7 +42,7 @@ const mutations: Mutations = {
   createTenant: (app, caller, signal) => app.createTenant(requestOf(caller, { signal }), { name: 'By a thief' }),
   switchTenant: (app, caller, signal) => app.switchTenant(requestOf(caller, { signal }), { id: caller.tenantId ?? 0 }),
   generateTwoFactor: (app, caller, signal) => app.generateTwoFactor(requestOf(caller, { signal })),
-  // Those with a code are refused, once they have locked the row.
+  // The three calls with a wrong code are refused, but only after they have locked the row.
   bindTwoFactor: (app, caller, signal) =>
     app.bindTwoFactor(requestOf(caller, { signal }), { secret: 'guessed', code: '000000' }),
   verifyTwoFactor: (app, caller, signal) => app.verifyTwoFactor(requestOf(caller, { signal }), { code: '000000' }),
@@ -239,7 +239,7 @@ test('every operation that locks a user or tenant row is queued by it, with its 
     ...mutations,
   };
   for (const [name, call] of Object.entries(attempts)) {
-    await app.switchTenant(caller, { id: tenant }); // undoes the switch by createTenant
+    await app.switchTenant(caller, { id: tenant }); // undoes the switch that createTenant made
     await call(app, caller, signal).catch((error: unknown) => t.like(error, { kind: 'invalid' }, name));
     t.is(last?.signal, signal, name);
     t.deepEqual([last?.lockQueue?.user, last?.lockQueue?.tenant], [user, name in ofTenant ? tenant : undefined], name);

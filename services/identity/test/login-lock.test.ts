@@ -22,7 +22,7 @@ test('ten failures for one account from one address lock the pair for 15 minutes
   const { app, advance } = identity;
   const { input } = await signUp(app);
   await failLogins(identity, input.email, 9, () => '192.0.2.7');
-  await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password })); // and resets the count
+  await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password })); // a correct password resets the count
   await failLogins(identity, input.email, 10, () => '192.0.2.7');
 
   t.like(
@@ -41,15 +41,15 @@ test('after fifty failures in an hour only addresses that the account has used c
   const { app, advance } = identity;
   const { input } = await signUp(app);
   await app.login(from('2001:db8:1:2::1'), { email: input.email, password });
-  // Counted are failures, whatever a comparison costs.
+  // Skips real hashing, because this test needs many failures and only their number matters.
   recordVerified(identity, (given) => given === password);
   await failLogins(identity, input.email, 50, (n) => `198.51.100.${n}`);
   const login = (ip: string) => app.login(from(ip), { email: input.email, password });
 
   for (const stranger of ['203.0.113.9', '2001:db8:1:3::1', '', 'not an address'])
     t.like(await t.throwsAsync(login(stranger)), refused);
-  await t.notThrowsAsync(login('192.0.2.1')); // where it registered
-  await t.notThrowsAsync(login('2001:db8:1:2:ffff::9')); // the same network
+  await t.notThrowsAsync(login('192.0.2.1')); // the address of the registration
+  await t.notThrowsAsync(login('2001:db8:1:2:ffff::9')); // the same /64 network as the first login
   advance(61 * 60_000);
   await t.notThrowsAsync(login('203.0.113.9'));
 });
@@ -248,7 +248,7 @@ test('IPv6 zones are ignored when addresses are stored and compared', async (t) 
   t.deepEqual(ips, ['192.0.2.1', 'fe80::7', '192.0.2.77']);
 
   await login('2001:db8:1:2::1%wlan0');
-  // Counted are failures, whatever a comparison costs.
+  // Skips real hashing, because this test needs many failures and only their number matters.
   recordVerified(identity, (given) => given === password);
   await failLogins(identity, input.email, 50, (n) => `198.51.100.${n}`);
   for (const known of ['fe80::9', 'fe80::7%eth1', '192.0.2.77', '2001:db8:1:2::5'])

@@ -64,7 +64,7 @@ test('users are found by id, email, phone and tenant, with their tenants and liv
   t.deepEqual([user?.ownerOf, user?.memberOf], [[two.caller.tenantId], [one.caller.tenantId]]);
   t.false(JSON.stringify(user).includes('argon2'));
   advance(31 * 24 * 60 * 60_000);
-  t.is((await admin.listUsers(ada, ofUsers({ id: idOfTwo }))).rows[0]?.signIns, 0); // none can be refreshed
+  t.is((await admin.listUsers(ada, ofUsers({ id: idOfTwo }))).rows[0]?.signIns, 0); // all refresh tokens have expired
 });
 
 test('usage shows all months and counts of a tenant, deleted ones too', async (t) => {

@@ -18,7 +18,7 @@ test('a tenant that an operator has suspended is closed, and its owner cannot li
   t.like(await t.throwsAsync(app.updateTenant(caller, { isSuspended: false })), { reason: 'SUSPENDED_BY_OPERATOR' });
 
   await admin.setTenantSuspension(ada, { tenantId, suspended: false });
-  t.true((await app.resolveSignIn(signInId)).tenantSuspended); // by its owner
+  t.true((await app.resolveSignIn(signInId)).tenantSuspended); // the owner's own suspension remains
   await app.updateTenant(caller, { isSuspended: false });
   t.false((await app.resolveSignIn(signInId)).tenantSuspended);
 });
@@ -122,7 +122,7 @@ test('ownership passes only to an active member of a live tenant', async (t) => 
   t.like(await pass(owner.userId, 999_999), { kind: 'notFound', message: 'Tenant 999999 not found' });
   await app.deleteTenant(owner);
   t.like(await pass(owner.userId), { kind: 'notFound' });
-  t.is((await audit()).length, entries); // what is refused leaves nothing
+  t.is((await audit()).length, entries); // refused changes leave no audit entry
 });
 
 test('of operators who pass a tenant on at once, on two replicas, each succeeds, and one owner remains', async (t) => {

@@ -12,7 +12,7 @@ interface Account {
   phoneNumber: string;
 }
 
-/** A code for a new password, as the user has received it. */
+/** Returns a code for a new password, as the user has received it. */
 async function resetCode(identity: IdentityApp, { email, phoneNumber }: Account, channel: Channel = 'EMAIL') {
   const phone = `+44${phoneNumber}`;
   const id = await identity.app.generateOtp(anonymous, {
@@ -22,7 +22,7 @@ async function resetCode(identity: IdentityApp, { email, phoneNumber }: Account,
   return { id, token: await codeSentTo(identity, channel === 'EMAIL' ? { email } : { phone }) };
 }
 
-/** The token of a link for a new password, as the user has received it. */
+/** Returns the token of a link for a new password, as the user has received it. */
 async function linkToken(identity: IdentityApp, { email }: Account) {
   await identity.app.resetUserPasswordWithUrl(anonymous, { email, purpose });
   return { token: await tokenSentTo(identity, { email }) };
@@ -255,7 +255,7 @@ test('a code is used up with its effect or not at all', async (t) => {
   const { input, tokens } = await signUp(app);
   const token = await resetCode(identity, input);
   const { seal } = ports.box;
-  // The last statement of the transaction needs it.
+  // The last step of the transaction encrypts a message, so this error undoes the whole transaction.
   ports.box.seal = () => {
     throw new Error('interrupted');
   };

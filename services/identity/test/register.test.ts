@@ -25,7 +25,7 @@ test('rule 1, states: register signs in at once, and myTenant is the workspace m
     liveTalkingUrl: null,
   });
   t.is(caller.displayName, 'Ada Lovelace');
-  t.regex((await app.generateApiKey(caller)).key, /^sk_/); // owners only
+  t.regex((await app.generateApiKey(caller)).key, /^sk_/); // only an owner may generate a key
 });
 
 test('an access token is an ES256 JWT with the contract’s claims, for 15 minutes', async (t) => {
@@ -149,7 +149,7 @@ test('email, phone and identity document are unique among live users after norma
   for (const idNo of ['Ｘ１', 'x١'])
     t.like(await taken({ idNo, idType: 'PASSPORT' }), { kind: 'conflict', fields: [{ path: 'input.idNo' }] }, idNo);
   t.like(await taken({ phoneCode: '+44', phoneNumber: '٧٩١١١٢٣٤٥٦' }), { fields: [{ path: 'input.phoneNumber' }] });
-  await t.notThrowsAsync(signUp(app, { idNo: 'X1', idType: 'NRIC' })); // another document
+  await t.notThrowsAsync(signUp(app, { idNo: 'X1', idType: 'NRIC' })); // a different type of document
 
   await database.transactShared(({ knex }) =>
     knex('users').where({ id: caller.userId }).update({ deleted_at: knex.fn.now() }),

@@ -19,7 +19,7 @@ const newKey = randomBytes(32);
 const newAlone = createSecretBox([newKey]);
 const rotated = createSecretBox([newKey, secretsKey]);
 
-/** A schema that has a value under the old key in every sealed column. */
+/** Creates a schema that has a value under the old key in every sealed column. */
 async function sealedApp(t: ExecutionContext) {
   const given = await operatorsApp(t);
   const { app, admin } = given;
@@ -35,7 +35,7 @@ async function sealedApp(t: ExecutionContext) {
   return { ...given, userId: caller.userId, tenants };
 }
 
-/** How many values of each column the new key opens, and how many there are. */
+/** Returns for each column how many values the new key decrypts, and how many values there are. */
 async function counted(database: Database, tenants: number[]): Promise<Record<string, [number, number]>> {
   const found: Record<string, [number, number]> = {};
   for (const { table, column, listTenants } of columns) {

@@ -184,7 +184,7 @@ test('states: updateTenant sets isSuspended as given; an owner cannot lift the s
   t.like(error, { kind: 'forbidden', reason: 'SUSPENDED_BY_OPERATOR' });
   t.true((await app.updateTenant(caller, { isSuspended: true })).isSuspended);
   await byOperator(false);
-  t.true((await app.myTenant(caller))?.isSuspended); // still suspended by itself
+  t.true((await app.myTenant(caller))?.isSuspended); // the tenant's own suspension remains
 });
 
 test("deleteTenant, states: the caller's own tenant gets deletedAt and loses key and members, and the event is published", async (t) => {
@@ -242,7 +242,7 @@ test('anonymous callers, services and API keys cannot use operations of signed-i
   const { caller } = await signUp(app);
   const key = { kind: 'apiKey', tenantId: caller.tenantId, apiKeyId: 1, requestId: 'test' } as const;
   for (const other of [anonymous, mesh, key]) {
-    const inTenant = { ...other, tenantId: caller.tenantId }; // the edge refuses others before
+    const inTenant = { ...other, tenantId: caller.tenantId }; // the edge refuses these callers if they have no tenant
     for (const call of [
       () => app.getAuthProfile(other),
       () => app.myTenant(other),

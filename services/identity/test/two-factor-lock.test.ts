@@ -4,7 +4,7 @@ import { codeOf, holdClock, signUpWithTwoFactor } from './support/two-factor.ts'
 
 const password = 'correct horse battery';
 
-/** A code that is wrong in every step that could be accepted. */
+/** Returns a code that is wrong in every time step that the server accepts. */
 function wrongCodeOf({ ports }: Pick<IdentityApp, 'ports'>, secret: string, n = 0): string {
   const right = [-1, 0, 1].map((steps) => codeOf(ports, secret, steps));
   const codes = Array.from({ length: 20 }, (_, each) => String(100_000 + each)).filter((code) => !right.includes(code));

@@ -53,7 +53,7 @@ test('bindTwoFactor takes only a secret that was offered to this user within the
   t.like(await t.throwsAsync(bind(eve, secret)), notOffered);
   t.like(await t.throwsAsync(bind(ada, 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ')), notOffered);
   t.like(await t.throwsAsync(app.bindTwoFactor(ada, { secret: secret.toLowerCase(), code: '' })), notOffered);
-  await app.generateTwoFactor(ada); // a page that was opened twice
+  await app.generateTwoFactor(ada); // as if the page was opened twice
   advance(10 * 60_000 - 10_000);
   t.true(await bind(ada, secret));
 

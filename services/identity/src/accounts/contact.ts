@@ -32,12 +32,15 @@ export function contactNameOf(text: string): ContactName {
   return text.includes('@') ? { email: text } : { phoneNumber: text };
 }
 
-/** Codes and links are stored under this hash, not the contact, whose owner may have no account. */
+/** Returns the hash under which codes and links are stored, so that no contact of a person without an account is stored. */
 export function contactIndex(keys: IdentityKeys, contact: Contact | { unreachable: string }): Promise<Buffer> {
   return keys.hmac('contact-index', JSON.stringify(contact));
 }
 
-/** @param account the account that a national number belongs to */
+/**
+ * Returns the address to send a message to; undefined if there is none.
+ * @param account the account that a national number belongs to
+ */
 export function addressOf({ email, phoneNumber }: ContactName, account?: Account): Contact | undefined {
   if (email != null) return isEmail(normalEmail(email)) ? { email: normalEmail(email) } : undefined;
   const query = readPhoneQuery(phoneNumber ?? '');

@@ -64,8 +64,8 @@ test('a domain that cannot be converted from or to its xn-- form is refused', (t
     'xn--0.pt',
     'xn--ü.de',
     'xn--bcher-kva.xn--.de',
-    'xn---foo.de', // stands for a letter whose own form is another one
-    'müller.1', // its end would make it an IPv4 address
+    'xn---foo.de', // decodes to text whose own `xn--` form differs
+    'müller.1', // the last label would make this an IPv4 address
     'mü\u200cller.de', // a joiner between letters that do not join
   ]) {
     t.false(isEmail(normalEmail(`a@${domain}`)), domain);

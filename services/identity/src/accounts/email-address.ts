@@ -1,8 +1,9 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /**
- * One form for all spellings of a mailbox: trimmed, lower-cased, composed (NFC), and its domain in Unicode rather than the `xn--` form of
- * RFC 3492. Letters that only look like others, such as KELVIN SIGN or full-width ones, stay as they are, and `isEmail` refuses them.
+ * Returns the one form of all spellings of a mailbox: trimmed, lower-cased, composed (NFC), and its domain in Unicode
+ * rather than the `xn--` form of RFC 3492. Letters that only look like others, such as KELVIN SIGN or full-width ones,
+ * stay as they are, and `isEmail` refuses them.
  */
 export function normalEmail(email: string): string {
   const trimmed = email.trim();
@@ -13,8 +14,9 @@ export function normalEmail(email: string): string {
 }
 
 /**
- * A domain that is no valid one is returned as it is. Only some are changed, because `1.2` would be read as an IPv4 address. The functions
- * of `node:url` parse the host of a URL, so they would cut a domain at a `/`, `?`, `#` or `:`, and decode a `%`.
+ * Converts a domain to Unicode; returns an invalid domain unchanged. Plain ASCII domains are not converted, because
+ * `1.2` would be read as an IPv4 address. The functions of `node:url` parse the host of a URL, so they would cut a
+ * domain at a `/`, `?`, `#` or `:`, and decode a `%`.
  */
 function domainOf(domain: string): string {
   if (!/[^\p{ASCII}]|xn--/u.test(domain) || signOutsideDomains.test(domain)) return domain;
@@ -24,13 +26,16 @@ function domainOf(domain: string): string {
 }
 const signOutsideDomains = /[^\P{ASCII}a-z\d._-]/u;
 
-/** Whether the result of `domainOf` is a valid domain. Valid `xn--` labels have already been converted. */
+/** Reports whether the result of `domainOf` is a valid domain. Valid `xn--` labels have already been converted. */
 function isDomain(domain: string): boolean {
   if (signOutsideDomains.test(domain) || /(^|\.)xn--/u.test(domain)) return false;
   return !/[^\p{ASCII}]/u.test(domain) || domainToASCII(domain) !== '';
 }
 
-/** No letter is another one in a compatible form (NFKC), nor a sign that composing alone turns into a letter. */
+/**
+ * Reports whether no character is a compatibility variant (NFKC) of another one, like a full-width letter, or a sign
+ * that NFC replaces by a letter, like KELVIN SIGN.
+ */
 function isOfUsualLetters(text: string): boolean {
   const composed = text.normalize('NFC');
   if (composed.normalize('NFKC') !== composed) return false;

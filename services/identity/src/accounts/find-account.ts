@@ -2,7 +2,7 @@ import { normalEmail } from './email-address.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Account, userStore } from './user-store.ts';
 
-/** An email or a phone number as people write it: exactly one of both. */
+/** An email or a phone number as people write it. Exactly one of the two is set. */
 export interface ContactName {
   email?: string | null | undefined;
   phoneNumber?: string | null | undefined;
@@ -10,13 +10,13 @@ export interface ContactName {
 
 type Refinement = [(name: ContactName) => boolean, { path: string[]; error: string; when: () => boolean }];
 
-/** For the `refine` of an input that names an account. */
+/** Arguments of zod's `refine`: the input must name exactly one contact. */
 export const namesOneContact: Refinement = [
   ({ email, phoneNumber }) => (email == null) !== (phoneNumber == null),
   {
     path: ['email'],
     error: 'or input.phoneNumber must be given, and not both',
-    when: () => true, // reported together with other problems
+    when: () => true, // so that this problem is reported together with others
   },
 ];
 

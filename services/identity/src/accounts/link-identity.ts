@@ -19,9 +19,9 @@ const ticketToken = z.object({ providerToken: ticketText });
 const passwordToken = z.object({ providerToken: newPassword });
 
 /**
- * Links a way to sign in to the account; also true if it is linked already.
- * @throws `conflict`: the identity has another account, or the account another identity; `invalid`; `notImplemented`;
- * `REAUTHENTICATE`; as `exchangeTicket` and `withLockedSignIn`
+ * Links a login method to the account. Returns true, also if the method is already linked.
+ * @throws `conflict`: the identity belongs to another account, or the account has another identity; `invalid`;
+ * `notImplemented`; `REAUTHENTICATE`; the errors of `exchangeTicket` and `withLockedSignIn`
  */
 export async function linkIdentity(
   ports: Ports,

@@ -6,7 +6,7 @@ import { requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
 import { accountStore, type SignInMethods } from './account-store.ts';
 
-/** Like `withLockedSignIn`, for a recent sign-in and with the caller's login methods. @throws `REAUTHENTICATE` */
+/** Like `withLockedSignIn`, but requires a recent sign-in and passes the account's login methods to `work`. @throws `REAUTHENTICATE` */
 export function withLockedAccount<T>(
   ports: Ports,
   request: CallerRequest,

@@ -14,7 +14,10 @@ export interface Phone {
   national: string;
 }
 
-/** Accepts digits of any script. Checks that the length is possible there, not that the number is assigned. */
+/**
+ * Parses a phone number with digits of any script. Checks only that the country has numbers of this length, not that
+ * the number is assigned.
+ */
 export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
   if (phoneCode.length > maxLengthAsGiven || phoneNumber.length > maxLengthAsGiven) return undefined;
   const [code, number] = [normalizeText(phoneCode), normalizeText(phoneNumber)];

@@ -54,7 +54,7 @@ export async function register(
         : await ports.database.transactShared((db) => store(db));
       return await issueTokens(ports, signIn);
     } catch (error) {
-      if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has this random code
+      if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // a collision: another user has the same random code
       throw takenError(error) ?? error;
     }
   }
@@ -80,13 +80,13 @@ async function newUserOf(
   };
 }
 
-/** A contact that, with the dial prefix of the same input, is the number that registers means that number, however it is written. */
+/** Replaces the token's contact by the registering number in E.164 if both are the same number, however the contact is written. */
 function withNumberOf({ phone }: Registration, { phoneCode }: RegisterInput, token: ValidateSecuredTokenInput) {
   const isSameNumber = readPhone(phoneCode, token.contact ?? '')?.e164 === phone.e164;
   return isSameNumber ? { ...token, contact: phone.e164 } : token;
 }
 
-/** The token is to have been sent to the email or the phone number that registers. */
+/** Accepts only a token that was sent to the email or the phone number of this registration. */
 async function tokenUseOf({ keys, settings }: Ports, { email, phone }: Registration, signal: AbortSignal) {
   const contacts: Contact[] = [{ email }, { phone: phone.e164 }];
   return {

@@ -41,14 +41,14 @@ export const registration = z
     phone: readPhone(phoneCode, phoneNumber) as Phone,
   }));
 
-/** Runs a check of several fields only if these are valid themselves, independently of all others. */
+/** Runs a check of several fields only if all of these fields are valid themselves; errors in other fields do not matter. */
 function areValid(...fields: string[]) {
   return ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => fields.includes(String(path?.[0])));
 }
 
 export type Registration = z.output<typeof registration>;
 
-/** For comparison; the number is stored as given. */
+/** Returns the form of an identity number that comparisons use. The number itself is stored as given. */
 export function normalIdNo(idNo: string): string {
   return normalizeText(idNo).toUpperCase();
 }

@@ -91,7 +91,8 @@ export function userStore({ knex }: SharedDb) {
 
     /**
      * Counts a notice to the user.
-     * @returns the user's email; undefined if it is unverified and has had `maxToUnproved` notices this UTC day
+     * @returns the user's email; undefined if the email is unverified and `maxToUnproved` notices were already sent
+     * this UTC day
      */
     async countNotice(id: number, maxToUnproved: number): Promise<string | null | undefined> {
       const { rows } = await knex.raw(
@@ -111,7 +112,7 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ emailProvedAt: now, emailProofRequired: false });
     },
 
-    /** Locks an active user against changes. Undefined if password or status changed since the password was checked. */
+    /** Locks an active user against changes. Returns undefined if the password or status changed since the password was checked. */
     async lockIfUnchanged(id: number, passwordHash: string): Promise<LimitingState | undefined> {
       return live()
         .where({ id, passwordHash, status: 'ACTIVE' })

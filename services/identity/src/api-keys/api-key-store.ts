@@ -11,7 +11,7 @@ export interface ResolvedApiKey extends ApiKeyOwner {
   keySha256: Buffer;
 }
 
-/** The owners of live keys, in no order. */
+/** Returns the owners of live keys, in no order. */
 export async function apiKeyOwners({ knex }: Transaction, keys: Buffer[]): Promise<ResolvedApiKey[]> {
   return rowsBy(knex)<ResolvedApiKey>(
     `SELECT k.key_sha256, k.id AS api_key_id, k.tenant_id, t.suspended_by_tenant OR t.suspended_by_operator AS tenant_suspended
@@ -27,7 +27,7 @@ export function apiKeyStore({ knex }: SharedDb) {
       await knex('api_keys').insert(key);
     },
 
-    /** The id of the tenant's live key. */
+    /** Returns the id of the tenant's live key. */
     async liveKeyOf(tenantId: number): Promise<number | undefined> {
       const [key] = await knex('api_keys').where({ tenantId }).whereNull('revokedAt').select('id');
       return key?.id;

@@ -13,7 +13,7 @@ export function newApiKey(): string {
   return body + base62(BigInt(crc32(body)), checksumLength);
 }
 
-/** One SHA-256 is enough, because the key has 256 random bits. */
+/** Hashes a key. One SHA-256 is enough, because the key has 256 random bits. */
 export function apiKeySha256(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }

@@ -11,7 +11,7 @@ export async function resolveApiKey(ports: Ports, keySha256: Uint8Array): Promis
   return owner;
 }
 
-/** Leaves out those that are unknown or revoked, or whose tenant is deleted. */
+/** Returns the owners of API keys. Omits keys that are unknown or revoked, or whose tenant is deleted. */
 export async function resolveApiKeys({ database }: Ports, keysSha256: Uint8Array[]): Promise<ResolvedApiKey[]> {
   if (keysSha256.length > maxKeys) throw badRequest(`Ask for at most ${maxKeys} API keys at once`);
   return database.readShared((db) =>

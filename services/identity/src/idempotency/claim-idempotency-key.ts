@@ -32,8 +32,8 @@ export async function claimIdempotencyKey(
 }
 
 /**
- * @param alsoUsedIn the other scope of a sign-in's key (all of its tenants, or the current one), in which the key must
- * be unused
+ * Claims a key or finds its stored result.
+ * @param alsoUsedIn a second scope in which the key must be unused: all tenants of the sign-in, or its current tenant
  */
 async function claimOrFind(
   db: SharedDb,
@@ -70,7 +70,10 @@ function nameOf({ kind, signInId, apiKeyId, sessionId }: Caller): string {
   throw forbidden('An Idempotency-Key belongs to a sign-in, an API key or a session');
 }
 
-/** The place (AAD) a result is sealed for: copied to another caller's or key's row, it cannot be decrypted. */
+/**
+ * Returns the additional authenticated data (AAD) of a sealed result: after a copy to the row of another caller or key,
+ * the result cannot be decrypted.
+ */
 export function sealingContextOf({ tenantId, caller, keySha256 }: KeyScope): string {
   return `identity.idempotency_keys.result:${tenantId} ${caller} ${keySha256.toString('hex')}`;
 }

@@ -50,7 +50,8 @@ export function idempotencyStore({ knex }: SharedDb) {
 
     /**
      * Claims a key.
-     * @returns the use of the key; undefined if it has a result, belongs to another request, or another claim has a lease
+     * @returns an id of this use of the key; undefined if the key has a result, belongs to another request, or is
+     * leased by another claim
      */
     async claim(claim: NewClaim): Promise<string | undefined> {
       const [claimed] = await rows<{ useId: string }>(
@@ -78,7 +79,7 @@ export function idempotencyStore({ knex }: SharedDb) {
         .first({ useId: 'id', requestHmac: 'requestHmac', resultSealed: 'resultSealed' });
     },
 
-    /** Whether the key was claimed in the last 24 hours. */
+    /** Reports whether the key was claimed in the last 24 hours. */
     async isUsed({ tenantId, caller, keySha256 }: KeyScope): Promise<boolean> {
       const isLive = knex.raw(`NOT (${hasExpired('idempotency_keys')})`);
       return (
@@ -95,7 +96,7 @@ export function idempotencyStore({ knex }: SharedDb) {
       );
     },
 
-    /** Locks a claim without a result; undefined if the key has been claimed again. */
+    /** Locks a claim that has no result. Returns undefined if the key has been claimed again. */
     async lock({ useId, claimId }: Claim): Promise<LockedClaim | undefined> {
       const [locked] = await rows<LockedClaim>(
         `SELECT tenant_id, caller, key_sha256, counted_bytes FROM idempotency_keys
@@ -106,8 +107,8 @@ export function idempotencyStore({ knex }: SharedDb) {
     },
 
     /**
-     * Ends a claim, even after its lease. Later claims get the result, valid from now on; without a result, the next
-     * claim runs.
+     * Ends a claim, even after its lease. With a result, later claims return the result, which is valid for 24 hours
+     * from now. Without a result, the next claim runs the request.
      */
     async end(useId: string, resultSealed: Buffer | null, countedBytes: number): Promise<void> {
       await rows(

@@ -3,14 +3,14 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { KeyScope } from './idempotency-store.ts';
 
-/** The holder whose quota a stored result counts against: the tenant, or the caller if there is none. */
+/** Returns the holder whose quota a stored result counts against: the tenant, or the caller if there is none. */
 export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'caller'>): string {
   return tenantId === noTenant ? caller : `tenant ${tenantId}`;
 }
 
 /**
- * Bytes of stored results per holder. To prevent deadlocks, a transaction changes several holders in the order of their
- * names.
+ * Counts the bytes of stored results per holder. A transaction that changes several holders does so in the order of
+ * their names, to prevent deadlocks.
  */
 export function idempotencyUsageStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);

@@ -7,7 +7,7 @@ import { ticketExchange } from './ticket-exchange.ts';
 
 export type IdpOne = ReturnType<typeof createIdpOne>;
 
-/** A client of the identity provider that limits concurrent exchanges, in total and per requester. */
+/** Creates a client of the identity provider that limits concurrent exchanges, in total and per requester. */
 export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Logger) {
   const queue = fairQueue({
     inFlight: 64,
@@ -16,7 +16,7 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
   });
   return {
     exchange: ticketExchange(settings, log),
-    /** A signal that aborts when an exchange that begins now times out, or its caller's signal aborts. */
+    /** Returns a signal that aborts when an exchange that begins now would time out, or when the given signal aborts. */
     deadlineSignal: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     /** Waits for a slot; dispose of the result to release it. @throws DomainError as `FairQueue` */
     async enterQueue({ address, user }: Requester, signal: AbortSignal): Promise<Disposable> {

@@ -43,8 +43,8 @@ export function readProviderPerson(body: unknown): ProviderPerson {
 }
 
 /**
- * Whether normalization changes more than case and surrounding spaces. For example KELVIN SIGN becomes the letter k, so that the
- * result may be another person's address.
+ * Reports whether normalization changes more than case and surrounding spaces. For example KELVIN SIGN becomes the
+ * letter k, so that the result may be another person's address.
  */
 function isAnothersInNormalForm(email: string): boolean {
   const trimmed = email.replace(/^ +| +$/g, '');

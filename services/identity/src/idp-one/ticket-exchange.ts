@@ -7,7 +7,7 @@ import { type ProviderPerson, readProviderPerson } from './provider-person.ts';
 
 const maxAnswerBytes = 64 * 1024;
 
-/** Statuses that do not mean a refused ticket. */
+/** HTTP statuses from 400 to 499 that do not mean that the ticket was refused. */
 const transientStatuses = [408, 425, 429];
 
 export function ticketExchange(
@@ -24,7 +24,7 @@ export function ticketExchange(
     await response.body?.cancel();
     const { status } = response;
     if (status < 400 || status >= 500 || transientStatuses.includes(status)) throw new Error(`answered ${status}`);
-    const level = status === 401 || status === 403 ? 'error' : 'info'; // the client secret may have been refused
+    const level = status === 401 || status === 403 ? 'error' : 'info'; // these two may mean that the client secret was refused
     log[level]({ status }, 'identity provider refused a ticket');
     return undefined;
   }

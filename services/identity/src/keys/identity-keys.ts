@@ -23,8 +23,9 @@ export type IdentityKeys = ReturnType<typeof identityKeys>;
 
 const algorithm = 'ES256';
 const signingKeyCacheMs = 30_000;
-// How long a new key is published before it signs: more than all caches of the key set together, else new tokens are refused: the
-// gateway's (5 min), a proxy's or client's of `/.well-known/jwks.json` (5 min) and a verification library's (usually 10 min).
+// How long a new key is published before it signs. Must exceed the sum of all caches of the key set, or new tokens
+// would be refused: the gateway (5 min), a proxy or client of `/.well-known/jwks.json` (5 min) and a verification
+// library (usually 10 min).
 const rotationLeadS = 30 * 60;
 
 /** Keys that identity creates and stores sealed in its database, shared by all replicas. */

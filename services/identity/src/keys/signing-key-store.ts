@@ -75,7 +75,7 @@ export function signingKeyStore({ knex }: SharedDb) {
         .update({ verifiesUntil: knex.raw(`parley_now() + ? * interval '1 second'`, [verifiesForS]) });
     },
 
-    /** Inserts `sealed` if the purpose has no key; concurrent callers get the same one. */
+    /** Inserts `sealed` if the purpose has no key. Returns the stored key, the same one for all concurrent callers. */
     async derivationKey(purpose: string, sealed: Buffer): Promise<Buffer> {
       await knex('derivation_keys').insert({ purpose, keySealed: sealed }).onConflict('purpose').ignore();
       const row = await knex('derivation_keys').where({ purpose }).first('keySealed');

@@ -41,7 +41,7 @@ export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings)
   };
 }
 
-/** The error for the log, without the server's text, which may contain addresses. */
+/** Returns the error for the log, without the server's text, which may contain addresses. */
 function withoutContent(error: unknown): Error {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   const what =

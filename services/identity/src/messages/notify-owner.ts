@@ -34,9 +34,9 @@ const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY
 const maxToUnproved = { repeated: 20, all: 40 };
 
 /**
- * Mails a security notice to the owner of an account after the commit; takes as long for an account without an email.
- * The text contains nothing chosen by a user, because an unverified email may belong to a stranger; such an address
- * gets few notices per UTC day.
+ * Mails a security notice to the owner of an account after the commit. Takes the same time for an account without an
+ * email. The text contains nothing chosen by a user, because an unverified email may belong to a stranger. An
+ * unverified email gets few notices per UTC day.
  */
 export async function notifyOwner(
   ports: Pick<Ports, 'box' | 'clock'>,

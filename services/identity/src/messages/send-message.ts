@@ -33,8 +33,8 @@ export interface QueueOptions {
 }
 
 /**
- * Sends a message after the commit, and again until it is taken or has expired. It is stored encrypted.
- * @param message null: does the same work and sends nothing.
+ * Stores a message encrypted; after the commit a job sends it, with retries until the server accepts it or it expires.
+ * @param message null: does the same work and sends nothing
  */
 export async function queueMessage(
   { box, clock }: Pick<Ports, 'box' | 'clock'>,
@@ -48,7 +48,7 @@ export async function queueMessage(
     sealed: box.seal(JSON.stringify(message), sealingContextOf(id)).toString('base64'),
     expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
   };
-  // Delayed, because sending at once would slow down the response and so reveal that there is a message.
+  // Delayed, because sending at once would slow down the response and so reveal that a message is sent.
   await jobs(db).append({ kind: kindOf(queue), key: key ?? id, tenantId: noTenant, data, delayMs: sendAfterMs });
 }
 

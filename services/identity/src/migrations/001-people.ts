@@ -40,7 +40,7 @@ export const people: Migration = {
         name text NOT NULL,
         plan text NOT NULL CHECK (plan IN ('DEV', 'PRO', 'ENTERPRISE')),
         region text,
-        -- Suspended while either switch is on; each side moves only its own.
+        -- A tenant is suspended while either flag is true. The owner sets the first, operators the second.
         suspended_by_tenant boolean NOT NULL DEFAULT false,
         suspended_by_operator boolean NOT NULL DEFAULT false,
         llm_provider_override text,

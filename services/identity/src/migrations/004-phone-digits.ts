@@ -1,6 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** National numbers that were given in digits of another script were stored as nothing at all; their significant digits were not. */
+/** Repairs numbers that were given in digits of another script: `phone_number` was stored empty, `phone_national` correctly. */
 export const phoneDigits: Migration = {
   name: '004-phone-digits',
   async up(knex) {

@@ -6,8 +6,8 @@ export const usage: Migration = {
     await knex.raw(`
       ALTER TABLE tenants ADD COLUMN idp_one_billing_confirmed boolean NOT NULL DEFAULT false; -- by the operator
 
-      -- What bounds the spend of the transaction's tenant: a view, so that one statement under the tenant's role reads the plan and
-      -- reserves. LIMIT makes it read-only.
+      -- The limits on the spend of the transaction's tenant. A view, so that one statement under the tenant's role can
+      -- read the plan and reserve. LIMIT makes the view read-only.
       CREATE VIEW tenant_plans AS
         SELECT id AS tenant_id, plan, primary_billing_account = 'IDP_ONE' AND idp_one_billing_confirmed AS idp_one_bills
           FROM tenants WHERE id = current_setting('parley.tenant')::int AND deleted_at IS NULL LIMIT 1;
@@ -32,10 +32,11 @@ export const usage: Migration = {
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         PRIMARY KEY (tenant_id, call_id)
       );
-      -- For reports. It does not begin with the tenant, so that no plan takes it for the look-up of a call.
+      -- For reports. It does not begin with the tenant, so that the planner does not choose it to find a single call.
       CREATE INDEX usage_calls_reported ON usage_calls (month, tenant_id, created_at);
 
-      -- Running totals: of a month the sums of its calls and of its reservations, of a lifetime the served calls.
+      -- Running totals. For a month: the costs of its calls and of its open reservations. For all time: the number of
+      -- served calls.
       CREATE TABLE usage_months (
         tenant_id integer NOT NULL,
         month date NOT NULL,

@@ -6,7 +6,8 @@ export const emailProof: Migration = {
     await knex.raw(`
       ALTER TABLE users
         ADD COLUMN email_proved_at timestamptz, -- when a code or link that was sent to the email was last used
-        -- A password from before the email was proved to belong to this person: its sign-ins are limited until it is replaced.
+        -- Set for a password that is older than the proof that the email belongs to this person: sign-ins with the
+        -- password are limited until it is replaced.
         ADD COLUMN email_proof_required boolean NOT NULL DEFAULT false;
     `);
   },

@@ -4,7 +4,7 @@ export const tenantQuotas: Migration = {
   name: '014-tenant-quotas',
   async up(knex) {
     await knex.raw(`
-      -- Its own, set by an operator in place of the plan's.
+      -- Limits that an operator set for this tenant, in place of the plan's.
       ALTER TABLE tenants
         ADD COLUMN own_knowledge_bases integer CHECK (own_knowledge_bases > 0),
         ADD COLUMN own_chunks integer CHECK (own_chunks > 0),

@@ -1,7 +1,7 @@
 import type { Migration } from '@parley/postgres/database/types';
 import { normalEmail } from '../accounts/email-address.ts';
 
-/** Emails from before all spellings of a mailbox had one form. */
+/** Normalizes emails that were stored before all spellings of a mailbox had one form. */
 export const emailForms: Migration = {
   name: '015-email-forms',
   async up(knex) {

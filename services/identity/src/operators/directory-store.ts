@@ -70,7 +70,7 @@ const listedUsers = table('users', {
 
 export type ListedUser = RowOf<typeof listedUsers>;
 
-/** Tenants with their owners, users with their tenants, as operators look for them. */
+/** Lists tenants with their owners, and users with their tenants, for operators. */
 export function directoryStore({ knex }: SharedDb) {
   async function listTenants({ id, after, limit, name, ownerEmail }: TenantListing): Promise<ListedTenant[]> {
     const tenants = knex('tenants as t')

@@ -2,7 +2,7 @@ import type { Caller } from '@parley/kernel/caller';
 import { forbidden } from '@parley/kernel/errors';
 import { textProblem } from '@parley/kernel/input';
 
-/** The name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
+/** Returns the name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);

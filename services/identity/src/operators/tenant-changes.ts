@@ -24,7 +24,7 @@ function update(ports: Ports, request: CallerRequest, action: string, tenantId: 
   });
 }
 
-/** The owner's own suspension setting is unchanged. */
+/** Sets or lifts the operator's suspension; the owner's own suspension is unchanged. */
 export const setTenantSuspension: Change<SetTenantSuspensionRequest> = (ports, request, { tenantId, suspended }) =>
   update(ports, request, suspended ? 'suspend-tenant' : 'restore-tenant', tenantId, { suspendedByOperator: suspended });
 

@@ -9,7 +9,7 @@ import { directoryStore } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
 import { type ListedSecret, tenantSecretStore } from './tenant-secret-store.ts';
 
-/** Whether a secret may have this name. */
+/** Reports whether a secret may have this name. */
 export const isSecretName = (name: string): boolean => /^[a-z][\w.-]{0,99}$/iu.test(name);
 const secret = z.object({
   tenantId: z.int32(),
@@ -32,7 +32,7 @@ export async function listTenantSecrets(
   });
 }
 
-/** Encrypted for its tenant and name. @throws DomainError `invalid`, `notFound` */
+/** Stores a secret, encrypted for its tenant and name. @throws DomainError `invalid`, `notFound` */
 export async function putTenantSecret(
   ports: Ports,
   request: CallerRequest,

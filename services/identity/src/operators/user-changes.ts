@@ -14,7 +14,7 @@ import type { ListedUser } from './directory-store.ts';
 
 type Change<Input> = (ports: Ports, request: CallerRequest, input: Input) => Promise<ListedUser>;
 
-/** Revokes all sign-ins too; after it is lifted, the user signs in anew. */
+/** Suspends a user and revokes all sign-ins, or lifts the suspension; then the user has to sign in again. */
 export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, request, { userId, suspended }) =>
   changeUser(ports, request, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
     await userStore(db).update(userId, { status: suspended ? 'SUSPENDED' : 'ACTIVE' });
@@ -24,7 +24,7 @@ export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, reque
 export const revokeSignIns: Change<RevokeSignInsRequest> = (ports, request, { userId }) =>
   changeUser(ports, request, { action: 'revoke-sign-ins', userId }, (db) => signInStore(db).revoke({ userId }));
 
-/** Sign-ins that waited for a code are complete then. */
+/** Unbinds the second factor. Sign-ins that waited for a code become complete. */
 export const removeTwoFactor: Change<RemoveTwoFactorRequest> = (ports, request, { userId }) =>
   changeUser(ports, request, { action: 'remove-two-factor', userId }, async (db, { twoFactor }) => {
     if (!twoFactor) return;

@@ -3,7 +3,10 @@ import { hashSync, verifySync } from '@node-rs/argon2';
 import { answerTasks } from '@parley/kernel/processes/answer-tasks';
 import type { HashTask } from './hash-thread.ts';
 
-/** Keeps hashing from delaying other requests, at little cost to the sign-ins that wait for it. */
+/**
+ * Lowers the priority of this thread, so that hashing does not delay other requests. Sign-ins, which wait for the hash,
+ * become only slightly slower.
+ */
 function lowerPriority(): void {
   // Only Linux has priorities per thread; elsewhere this would slow down the whole process.
   if (process.platform !== 'linux') return;

@@ -11,7 +11,7 @@ const passwords = list.trimEnd().split('\n');
 
 const change = z.object({ password: newPassword });
 
-/** The error message for a password; undefined if it is accepted. */
+/** Returns the error message for a password; undefined if it is accepted. */
 function refusalOf(password: string): string | undefined {
   try {
     parseInput(change, { password }, '');

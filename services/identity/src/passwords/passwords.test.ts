@@ -14,7 +14,7 @@ function passwordsOf(t: ExecutionContext, options: Parameters<typeof createPassw
   return passwords;
 }
 
-/** The hashing threads of this process with their niceness. */
+/** Returns the hashing threads of this process with their niceness. */
 function hashingThreads(): { nice: number }[] {
   return readdirSync('/proc/self/task').flatMap((id) => {
     const [, name, rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`/proc/self/task/${id}/stat`, 'utf8')) ?? [];

@@ -42,7 +42,10 @@ export function requesterOf({ caller: { ip, userId, signInId }, signal }: Caller
 /** Verified against when an account has no hash; it has the same parameters, so it costs the same as a real one. */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
-/** `hash` and `verify` throw DomainError as `FairQueue` does, and `unavailable` when the requester aborts while queued. */
+/**
+ * Hashes and verifies passwords in threads. `hash` and `verify` throw DomainError as `FairQueue` does, and
+ * `unavailable` when the requester aborts while queued.
+ */
 export function createPasswords({ perAddress, perUser, atOnce, waiting }: IdentityConfig['hashes']) {
   const admissions = fairQueue({
     shares: {
@@ -55,7 +58,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
   const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
   // Additional slots rather than reserved ones, which would be idle most of the time. Under load, the operating system
   // shares the processors.
-  // By account, because one that has been used from many networks is still one.
+  // Shared by account, because a requester who uses many networks still has only one account.
   const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { user: {} } });
   const threads = workerPool(startHashThread);
 
@@ -84,7 +87,10 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
     }),
     hash: (password: string, requester: Requester) =>
       onThread(requester, async (thread) => String(await thread.run({ password }))),
-    /** False without a hash (no account, or no password) after the same time: times must not reveal which accounts exist. */
+    /**
+     * Compares a password with a hash. Without a hash (no account, or no password) it returns false after the same
+     * time, because response times must not reveal which accounts exist.
+     */
     verify: (passwordHash: string | null | undefined, password: string, requester: Requester) =>
       onThread(requester, async (thread) => {
         const matches = await thread.run({ password, hash: passwordHash || dummyHash });

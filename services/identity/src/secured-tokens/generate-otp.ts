@@ -24,7 +24,7 @@ export async function generateOtp(ports: Ports, { signal }: CallerRequest, input
         contact,
         to: (mayReceive(purpose, contact) && contact.address) || null,
         wording: (code, expiresAt) => codeWording(purpose, code, expiresAt),
-        isLive: purpose !== 'INVITATION', // it comes from the operator alone
+        isLive: purpose !== 'INVITATION', // only operators send invitations
         capped: true,
       }),
     { lockQueue: lockQueueOf(contact), signal },

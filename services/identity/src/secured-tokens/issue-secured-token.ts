@@ -9,8 +9,8 @@ import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validF
 import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
 
 /**
- * Wrong attempts per code; then per contact and purpose in 24 hours: codes or links issued, and wrong attempts in
- * total.
+ * `guesses`: wrong attempts per code. The other two are per contact and purpose in 24 hours: issued codes or links, and
+ * wrong attempts for all of them together.
  */
 const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
 
@@ -18,15 +18,15 @@ export interface Issue {
   type: SecuredTokenType;
   purpose: TokenPurpose;
   contact: Pick<FoundContact, 'channel' | 'index' | 'userId'>;
-  /** Null for unknown contacts: nothing is sent and no secret matches, but it takes the same time. */
+  /** Null for unknown contacts: nothing is sent and no secret matches, but issuing takes the same time. */
   to: Contact | null;
   wording: (secret: string, expiresAt: Date) => Wording;
-  /** False: the token is created expired and replaces no other. Default true. */
+  /** If false, the token is created expired and does not replace an earlier one. Default true. */
   isLive?: boolean;
   capped: boolean;
 }
 
-/** Replaces the code or link that was issued before, and sends the new one after the commit. @returns its id. */
+/** Creates a code or link that replaces the one issued before, and sends it after the commit. @returns the id of the new one */
 export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue): Promise<number> {
   const { type, purpose, contact, to, isLive = true } = issue;
   const store = securedTokenStore(db);

@@ -75,7 +75,8 @@ export function securedTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * Deletes a few tokens older than a day, which no limit counts any more; more than one, so that the table shrinks.
+     * Deletes a few tokens older than a day, which no limit counts any more. It deletes several per new token, so that
+     * the table shrinks.
      */
     async clearOld(): Promise<void> {
       await knex.raw(
@@ -104,8 +105,9 @@ export function securedTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * Counts a wrong secret, or ends the token for the right one, atomically, so that concurrent attempts are counted
-     * one by one. Undefined if the token is not live: then nothing changes, but the commit takes as long.
+     * For a wrong secret, counts the attempt; for the right one, ends the token. Both are atomic, so that concurrent
+     * attempts are counted one by one. Returns undefined if the token is not live; nothing changes then, but the commit
+     * takes the same time.
      */
     async attempt(
       id: number,

@@ -32,7 +32,7 @@ export function readSecret(token: string): { type: SecuredTokenType; secret: str
   return { type: secret.startsWith(prefix) ? 'SECURED_TOKEN' : 'TIMED_OTP', secret };
 }
 
-/** One SHA-256 is enough for 256 random bits; six digits need a key that is not in the database. */
+/** Hashes a secret. One SHA-256 is enough for 256 random bits; a six-digit code needs a key that is not in the database. */
 export async function secretHash(
   keys: IdentityKeys,
   { type, id, secret }: { type: SecuredTokenType; id: number; secret: string },
@@ -46,7 +46,7 @@ export function idOf({ id }: ValidateSecuredTokenInput): number | undefined {
   return Number.isInteger(id) && id > 0 && id <= maxId ? id : 0;
 }
 
-/** The same error for wrong, locked, expired and unknown tokens, and for tokens of another purpose. */
+/** Returns the error for wrong, locked, expired and unknown tokens, and for tokens of another purpose; it is the same for all of them. */
 export function invalidToken() {
   return badRequest('The code or link is not valid');
 }

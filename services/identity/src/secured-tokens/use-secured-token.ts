@@ -11,15 +11,15 @@ interface AcceptedTokens {
 }
 
 export interface TokenUse extends AcceptedTokens {
-  /** Consumes a valid token. Invalid attempts always count. */
+  /** Whether a valid token is consumed. Invalid attempts always count. */
   spends: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
  * Runs `effect` in the transaction that checks and consumes a code or token. Invalid attempts are counted even though
- * this throws.
- * @throws DomainError `invalid`, the same whatever is wrong with it
+ * the call throws.
+ * @throws DomainError `invalid`, the same error for every invalid code or token
  */
 export async function withSecuredToken<T>(
   ports: Ports,
@@ -39,7 +39,7 @@ export async function withSecuredToken<T>(
   return outcome.result;
 }
 
-/** Finds the live token (id 0 if there is none) and hashes the given secret. */
+/** Finds the live token that a caller presents (id 0 if there is none) and hashes the presented secret. */
 async function presented(ports: Ports, given: ValidateSecuredTokenInput, accepted: AcceptedTokens) {
   const { type, secret } = readSecret(given.token);
   const id = idOf(given);

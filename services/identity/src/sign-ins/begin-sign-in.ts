@@ -8,7 +8,7 @@ export interface BeginSignIn extends Omit<NewSignIn, 'id' | 'fcmTokenSealed' | '
   fcmToken?: string | null;
 }
 
-/** Only the hash of the first refresh token is stored; the result holds the token itself. */
+/** Inserts a sign-in and returns its first refresh token. The database stores only the hash of that token. */
 export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken = null, ...signIn }: BeginSignIn) {
   const id = randomUUID();
   const refreshToken = newRefreshToken();

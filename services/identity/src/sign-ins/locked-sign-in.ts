@@ -8,17 +8,18 @@ import { type LiveSignIn, signInStore } from './sign-in-store.ts';
 import { signedIn, userSuspended } from './signed-in.ts';
 
 interface LockOptions {
-  /** A tenant whose row `work` locks. */
+  /** The tenant whose row `work` locks, if any. */
   tenantId?: number;
-  /** Whether `work` is open to a sign-in without its second factor or proof of email. Default false. */
+  /** Whether `work` also runs for a sign-in that has not shown its second factor or proved its email. Default false. */
   whileLimited?: boolean;
 }
 
 /**
- * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
- * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
- * @throws DomainError `unauthenticated` when the caller is no user, the sign-in was revoked or the user deleted; `forbidden` with
- * `USER_SUSPENDED`, or the reason why the sign-in is limited.
+ * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and
+ * suspension lock the same row, so they have either committed before or wait for this transaction. User rows are locked
+ * before tenant rows, to prevent deadlocks.
+ * @throws DomainError `unauthenticated` if the caller is not a user, the sign-in was revoked or the user deleted;
+ * `forbidden` with `USER_SUSPENDED`, or with the reason why the sign-in is limited
  */
 export async function withLockedSignIn<T>(
   { database }: Ports,

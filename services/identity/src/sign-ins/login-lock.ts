@@ -18,7 +18,7 @@ export type LockState = 'unlocked' | 'knownAddresses' | 'locked';
 
 export type LoginLock = ReturnType<typeof loginLock>;
 
-/** Limits password guessing. A subject is what is guessed at: see `subjectOf` in `login.ts`. */
+/** Limits password guessing. A subject is the account or name whose password is guessed; see `subjectOf` in `login.ts`. */
 export function loginLock(keyValue: KeyValue) {
   const keyOf = (what: string, ...parts: string[]) =>
     `parley:login-${what}:${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`;
@@ -50,7 +50,10 @@ export function loginLock(keyValue: KeyValue) {
       return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
-    /** `shouldNotify`: enough attempts have failed to notify the owner; true at most once an hour. */
+    /**
+     * Call when the credential was wrong. `shouldNotify`: so many attempts have failed that the owner should be
+     * notified; true at most once an hour.
+     */
     async failed(subject: string, ip: string): Promise<{ shouldNotify: boolean }> {
       const answer = await keyValue.countAll([ofPair('failures', subject, ip), ofSubject('failures', subject)]);
       const [pair = 0, all = 0] = answer.counted ? answer.windows.map(({ count }) => count) : [];
@@ -66,7 +69,7 @@ export function loginLock(keyValue: KeyValue) {
       ]);
     },
 
-    /** The credential was not checked: uncounts the attempt. */
+    /** Call when the credential was not checked: the attempt no longer counts. */
     cancelled: (subject: string, ip: string) =>
       keyValue.giveBack([ofPair('tries', subject, ip), ofSubject('tries', subject)]),
   };

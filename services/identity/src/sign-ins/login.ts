@@ -24,7 +24,10 @@ const credentials = z
   .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), password: anyText() })
   .refine(...namesOneContact);
 
-/** @throws `unauthenticated`; only with the correct password `USER_SUSPENDED`; `invalid`, `tooManyRequests`, `unavailable` */
+/**
+ * Signs in with a password.
+ * @throws `unauthenticated`; `USER_SUSPENDED`, only for a correct password; `invalid`, `tooManyRequests`, `unavailable`
+ */
 export async function login(ports: Ports, request: CallerRequest, input: SignInInput): Promise<AccessToken> {
   const { caller, signal } = request;
   parseInput(credentials, input);
@@ -42,7 +45,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
   const lockState = await ports.loginLock.countAttempt(subject, ip);
   const account = await verifyAccount(ports, lockState, found, input.password, requester).catch(
     async (error: unknown) => {
-      // The password was not checked, so this was no guess. If reporting that fails too, the attempt stays counted.
+      // The password was not checked, so the attempt is uncounted. If that fails too, the attempt stays counted.
       if (lockState !== 'locked') await ports.loginLock.cancelled(subject, ip).catch(() => undefined);
       throw error;
     },
@@ -82,7 +85,10 @@ async function recordFailure(
   );
 }
 
-/** Undefined after the same time for an unknown account, a wrong password and a lock, which all get the same error. */
+/**
+ * Returns the account if the password is correct and no lock applies. Returns undefined after the same time for an
+ * unknown account, a wrong password and a lock, which all get the same error.
+ */
 async function verifyAccount(
   ports: Ports,
   lockState: LockState,
@@ -98,7 +104,10 @@ async function verifyAccount(
   return account && passwordHash && matches ? { ...account, passwordHash } : undefined;
 }
 
-/** The account, so that all spellings of its email or phone share one count; without an account, the normalized name. */
+/**
+ * Returns the subject of an attempt: the account, so that all spellings of its email or phone share one count; for an
+ * unknown account, the normalized name.
+ */
 function subjectOf(found: Account | undefined, input: SignInInput): string {
   if (found) return `account ${found.userId}`;
   if (input.email != null) return `email ${normalEmail(input.email)}`;

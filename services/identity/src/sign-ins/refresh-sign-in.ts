@@ -25,7 +25,10 @@ type Outcome =
   | { kind: 'reused'; signInId: string }
   | { kind: 'refreshed'; signInId: string; userId: number; refreshExpiresIn: number };
 
-/** A token that is used twice may have leaked, so after a short grace period its sign-in is revoked. */
+/**
+ * Exchanges a refresh token for new tokens. A refresh token that is used twice may have leaked, so after a short grace
+ * period its sign-in is revoked.
+ */
 export async function refreshSignIn(
   ports: Ports,
   { signal }: CallerRequest,

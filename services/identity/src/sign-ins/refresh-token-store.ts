@@ -8,7 +8,7 @@ export interface StoredRefreshToken {
   revoked: boolean;
   expired: boolean;
   rotatedForS: number | null;
-  /** Whether the successor has been exchanged as well; null without a successor, like its remaining seconds. */
+  /** Whether the successor has been exchanged as well. This field and the next are null if there is no successor. */
   successorRotated: boolean | null;
   successorEndsInS: number | null;
 }
@@ -22,7 +22,10 @@ export interface Successor {
 
 export function refreshTokenStore({ knex }: SharedDb) {
   return {
-    /** Deletes the sign-in's expired tokens too, because unknown ones are refused as well. */
+    /**
+     * Replaces a token by its successor. Also deletes the sign-in's expired tokens, because a deleted token is refused
+     * like an expired one.
+     */
     async rotate({ sha256, signInId, parentSha256, ttlS }: Successor): Promise<void> {
       await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
       await knex('refresh_tokens')
@@ -44,7 +47,10 @@ export function refreshTokenStore({ knex }: SharedDb) {
       return row?.userId;
     },
 
-    /** Locks token and user: of concurrent exchanges one rotates the token, and none runs beside a revocation of the sign-in. */
+    /**
+     * Locks token and user: only one of several concurrent exchanges rotates the token, and no exchange runs during a
+     * revocation of the sign-in.
+     */
     async lock(sha256: Buffer): Promise<StoredRefreshToken | undefined> {
       const { rows: locked } = await knex.raw(
         `SELECT FROM refresh_tokens r

@@ -12,7 +12,7 @@ export async function resolveSignIn(ports: Ports, signInId: string): Promise<Sig
   return state;
 }
 
-/** Leaves out those that are unknown or revoked, or whose user is deleted. */
+/** Returns the statuses of sign-ins. Omits sign-ins that are unknown or revoked, or whose user is deleted. */
 export async function resolveSignIns({ database }: Ports, signInIds: string[]): Promise<ListedSignIn[]> {
   if (signInIds.length > maxIds) throw badRequest(`Ask for at most ${maxIds} sign-ins at once`);
   const ids = signInIds.filter((id) => uuid.test(id));

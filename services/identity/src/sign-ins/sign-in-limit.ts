@@ -5,7 +5,10 @@ export interface LimitingState {
   emailProofRequired: boolean;
 }
 
-/** The limit of a new sign-in; null if it is complete. `EMAIL_PROOF_REQUIRED` takes precedence, because only a new password lifts it. */
+/**
+ * Returns the limit of a new sign-in; null if it is complete. `EMAIL_PROOF_REQUIRED` takes precedence, because only a
+ * new password lifts it.
+ */
 export function limitOf(
   { hasTwoFactor, emailProofRequired }: LimitingState,
   method: 'PASSWORD' | 'IDP_ONE',

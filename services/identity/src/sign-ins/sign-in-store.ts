@@ -58,7 +58,7 @@ export function signInStore({ knex }: SharedDb) {
       );
     },
 
-    /** Reads by primary keys only: gateways ask for every active sign-in once a second. */
+    /** Lists sign-ins by id. Reads by primary keys only, because gateways request every active sign-in once a second. */
     async list(ids: string[]): Promise<ListedSignIn[]> {
       const { rows } = await knex.raw(
         `SELECT s.id AS sign_in_id, s.user_id, coalesce(u.username, u.fullname) AS display_name, t.id AS tenant_id,
@@ -74,7 +74,7 @@ export function signInStore({ knex }: SharedDb) {
       return rows;
     },
 
-    /** Whether the user has ever signed in from this IPv4 address or IPv6 /64. */
+    /** Reports whether the user has ever signed in from this IPv4 address or IPv6 /64. */
     async hasSignedInFrom(userId: number, ip: string): Promise<boolean> {
       const address = plainAddress(ip);
       if (address === undefined) return false;
@@ -102,7 +102,7 @@ export function signInStore({ knex }: SharedDb) {
       await live().where({ id }).update({ tenantId });
     },
 
-    /** Those that are limited for another reason stay so. */
+    /** Limits all other sign-ins of the user. Sign-ins that are already limited keep their reason. */
     async limitOthers(userId: number, exceptId: string, reason: SignInLimit): Promise<void> {
       await live().where({ userId, limitedReason: null }).whereNot({ id: exceptId }).update({ limitedReason: reason });
     },

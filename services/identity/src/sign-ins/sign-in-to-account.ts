@@ -56,8 +56,8 @@ export async function signInToAccount(
 type Whose = Parameters<Ports['announce']>[0];
 
 /**
- * Links the identity. If no code or link that was sent to the account's email was ever used, the creator of the account may not own
- * the email; then all earlier credentials end or are limited. Returns the affected credentials.
+ * Links the identity. If no code or link that was sent to the account's email was ever used, the creator of the account
+ * may not own the email; all earlier credentials are then revoked or limited. Returns the affected credentials.
  */
 async function link(
   ports: Ports,

@@ -8,7 +8,10 @@ export function signedIn<Given extends Caller>(caller: Given): Given & UserCalle
   return caller as Given & UserCaller;
 }
 
-/** Thrown only after the credential was verified, so that suspension is not revealed to others. */
+/**
+ * Returns the error for a suspended user. Thrown only after the credential was verified, so that other people do not
+ * learn of the suspension.
+ */
 export function userSuspended(): DomainError {
   return forbidden('This account is suspended', 'USER_SUSPENDED');
 }

@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
 import { type MonthlySpend, type UsageCount, usageStore } from './usage-store.ts';
 
-/** Reads totals only, however many calls there were. */
+/** Returns the tenant's usage this month. Reads stored totals only, so the cost does not grow with the number of calls. */
 export async function apiUsageSummary({ database, settings }: Ports, { caller }: TenantRequest): Promise<MonthlySpend> {
   const { tenantId } = signedIn(caller);
   const spend = await database.read(tenantId, (db) => usageStore(db).findMonthlySpend(settings));
@@ -12,7 +12,7 @@ export async function apiUsageSummary({ database, settings }: Ports, { caller }:
   return spend;
 }
 
-/** Most calls first. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
+/** Returns call counts by model and operation, highest first. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
 export async function apiUsageBreakdown({ database }: Ports, { caller }: TenantRequest): Promise<UsageCount[]> {
   const { tenantId } = signedIn(caller);
   return database.transact(tenantId, (db) => usageStore(db).listCounts());

@@ -8,7 +8,7 @@ import { callId } from './spend-call.ts';
 
 const begun = z.object({ callId });
 
-/** Marks a reserved call as started. @throws `notFound`: the lease has expired; the provider must not be called */
+/** Marks a reserved call as started. @throws `notFound` if the lease has expired; then the provider must not be called */
 export async function beginSpend(
   { ledger }: Ports,
   { caller: { tenantId } }: TenantRequest,

@@ -9,8 +9,8 @@ const groupsAtOnce = 2;
 const maxInGroup = 500;
 
 /**
- * Batches changes of all tenants while earlier groups run, so that many share a transaction. A tenant is in one group
- * at a time.
+ * Collects changes of all tenants into groups, so that many changes share one transaction. A group is collected while
+ * earlier groups run. A tenant has changes in only one running group at a time.
  * @param make applies the changes of a group in one step and returns those applied
  */
 export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => Promise<ReadonlySet<Change>>) {

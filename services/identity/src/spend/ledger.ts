@@ -23,7 +23,10 @@ const sharedWaitMs = 250;
 /** Maximum wait for one tenant's locked ledger before settling the next tenants. */
 const lapsedWaitMs = 1_000;
 
-/** Changes keep and end calls that are under way, one after the other for a tenant; reservations are among them, since others wait for them. */
+/**
+ * Ledger changes keep or end running calls, so they are urgent. Reservations are urgent too, because other changes of
+ * the same tenant wait for them.
+ */
 const atOnce = { commitsAtOnce: true, isUrgent: true };
 
 /** Reserves and records what model calls cost. Changes of one tenant's ledger happen one after the other, in all processes. */
@@ -40,7 +43,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     return database.transact(
       tenantId,
       async (db) => {
-        // Sent in one packet with the first statement of the work, before it.
+        // The lock statements are sent in one packet with the first statement of `work`, and run before it.
         const locks = [tenantId, ...alsoLocked].map((id) => lock(db, id));
         const [result] = await Promise.all([work(storesOf(db)), ...locks]);
         return result;
@@ -50,14 +53,15 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   }
 
   /**
-   * Applies changes of many tenants in one transaction. It does not wait for any tenant's lock, so that no tenant delays others:
-   * changes of locked ledgers are skipped. Rows that tenants share are locked in a fixed order.
+   * Applies changes of many tenants in one transaction. The transaction does not wait for the lock of any tenant: it
+   * skips changes of locked ledgers, so that no tenant delays others. Rows that tenants share are locked in a fixed
+   * order.
    */
   async function changeTogether(changes: Map<number, LedgerChange[]>): Promise<Set<LedgerChange>> {
     const tenants = [...changes].toSorted(([a], [b]) => shardOf(a) - shardOf(b) || a - b);
     const [[first] = [platformTenant]] = tenants;
     const work = async (db: TenantDb) => {
-      // All are sent in one packet, and executed in this order.
+      // All statements are sent in one packet and run in this order.
       const locks = inOneStep.map((id) => lock(db, id));
       const made = tenants.map(async ([tenantId, own]) => {
         const { reservations, usage } = storesOf({ ...db, tenantId });
@@ -80,7 +84,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   }
 
   return {
-    /** @returns whether the change was applied; if not, applying it alone gives the reason */
+    /** @returns whether the change was applied; if not, the caller applies the change alone to learn the reason */
     changeWithOthers: ledgerGroups(changeTogether),
 
     reserve: inBatchesOfKey(
@@ -114,7 +118,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     settleLapsed: (tenantId: number): Promise<number> =>
       database.transact(tenantId, async (db) => {
         const { reservations, usage } = storesOf(db);
-        // Sent in one packet, and executed in this order.
+        // Both are sent in one packet and run in this order.
         const first = [boundWaits(db, lapsedWaitMs), lock(db, tenantId)];
         const [lapsed] = await Promise.all([reservations.listLapsed(lapsedAtOnce), ...first]);
         const assumed = { estimated: true, served: true, leaseEnded: true };
@@ -138,7 +142,7 @@ function firstOfEach<Call extends { callId: string }>(calls: Call[]): Call[] {
 
 const lockOf = (id: string) => `hashtext(current_schema() || '.usage'), cast(${id} AS integer)`;
 
-/** Without sequential scans, because plans that were made while the tables were small stay in use while they grow. */
+/** Locks a ledger, and disables sequential scans: plans that were made while the tables were small stay in use while the tables grow. */
 async function lock({ knex }: TenantDb, id: number): Promise<void> {
   await rowsBy(knex)(
     `SELECT pg_advisory_xact_lock(${lockOf(':id')}) AS locked, set_config('enable_seqscan', 'off', true) AS plans`,

@@ -8,12 +8,12 @@ import type { LedgerChange } from './ledger.ts';
 import { meteredCall, settlementsOf } from './spend-call.ts';
 
 const maxChanges = 500;
-/** Or `platformTenant`. */
+/** A tenant's id, or `platformTenant`. */
 const tenant = z.object({ tenantId: z.int32().nonnegative() });
 
 /**
  * Applies changes of many tenants in one step.
- * @returns the indexes of those not applied; applying one alone gives its reason
+ * @returns the indexes of the changes that were not applied; the caller applies such a change alone to learn the reason
  */
 export async function meterSpend(
   { ledger, log }: Pick<Ports, 'ledger' | 'log'>,

@@ -12,7 +12,7 @@ export const defaultPlanLimits: LimitsByPlan = {
 
 const maxUsd = 999_999_999;
 
-/** Whether an amount is above 0, in whole cents, and not more than the ledger can sum up. */
+/** Reports whether an amount is above 0, in whole cents, and not more than the ledger can sum up. */
 export function isUsd(amount: number): boolean {
   return amount > 0 && amount <= maxUsd && /^\d+(\.\d{1,2})?$/u.test(String(amount));
 }

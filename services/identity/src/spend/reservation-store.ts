@@ -27,15 +27,16 @@ const cents = 'FM9999999999990.00';
 
 const newLease = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;
 
-/** The reservations of one tenant. Each transaction first takes the lock of its ledger. */
+/** Reads and writes the reservations of one tenant. Each transaction must first lock the tenant's ledger. */
 export function reservationStore({ knex, tenantId }: TenantDb, settings: IdentitySettings) {
   const rows = rowsBy(knex);
   const leaseMs = settings.spendLeaseMs;
 
   return {
     /**
-     * Admits calls one after the other, each while spend and reservations are below the limits. A known call is admitted and
-     * changes nothing. @returns by call id; empty where the tenant does not exist or was deleted
+     * Admits calls one after the other, each if spend and reservations are below the limits. A call that already has a
+     * reservation or a record is admitted again without a change.
+     * @returns admissions by call id; empty if the tenant does not exist or is deleted
      */
     async reserve(calls: NewReservation[]): Promise<Map<string, Admission>> {
       const admissions = await rows<Admission & { callId: string }>(

@@ -11,7 +11,10 @@ export const details =
 export const callTypes = `call_id text, operation text, provider_id text, model_id text, api_key_id integer, agent_id integer,
   session_id integer, tokens_in integer, tokens_cached integer, tokens_out integer, cost_usd numeric`;
 
-/** Adds `changes` (month, spent, reserved) to the totals. The rows that tenants share come last and in order, against deadlocks. */
+/**
+ * Adds `changes` (month, spent, reserved) to the totals. The rows that tenants share come last and in a fixed order, to
+ * prevent deadlocks.
+ */
 export const addToTotals = `tenant_total AS (
     INSERT INTO usage_months AS known (tenant_id, month, spent_usd, reserved_usd)
     SELECT ${me}, month, spent, reserved FROM changes
@@ -27,7 +30,7 @@ export const addToTotals = `tenant_total AS (
 
 const shards = 64;
 
-/** The row of the platform's totals that a tenant counts in. */
+/** Returns the shard of the platform's totals to which a tenant's usage is added. */
 export const shardOf = (tenantId: number) => tenantId % shards;
 
 export function totalsOf(tenantId: number) {

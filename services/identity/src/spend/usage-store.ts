@@ -49,8 +49,9 @@ export function usageStore(db: TenantDb) {
 
   return {
     /**
-     * Ends reservations and records each call once; only what was recorded because a lease had ended is replaced. The transaction
-     * first takes the lock of the ledger. @param calls of different ids
+     * Ends reservations and records each call once. Only a record that was made because a lease had ended can be
+     * replaced. The transaction must first lock the ledger.
+     * @param calls with different ids
      */
     async record(calls: EndedCall[]): Promise<void> {
       await rows(

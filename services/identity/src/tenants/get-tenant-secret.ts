@@ -4,7 +4,7 @@ import { tenantSecretStore } from '../operators/tenant-secret-store.ts';
 import { isSecretName, secretSealingContext } from '../operators/tenant-secrets.ts';
 import type { Ports } from '../ports.ts';
 
-/** Whether the tenant has a secret with this name. False for an invalid name. */
+/** Reports whether the tenant has a secret with this name. False for an invalid name. */
 export async function hasTenantSecret(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,
@@ -15,8 +15,9 @@ export async function hasTenantSecret(
 }
 
 /**
- * The value of a secret as it is now, for the one unit that signs with it, on its own behalf: a user whose caller reached this service
- * by another unit gets nothing. @throws DomainError `forbidden`, `notFound`
+ * Returns the current value of a secret. Only the session service, which signs with it, may call this, and only in its
+ * own name: a request that another service forwards for a user is refused.
+ * @throws DomainError `forbidden`, `notFound`
  */
 export async function getTenantSecret(
   { database, box }: Pick<Ports, 'database' | 'box'>,

@@ -10,7 +10,10 @@ export interface FoundTenant extends Tenant {
   apiKeyId: number;
 }
 
-/** Finds deleted ones too. For any caller but the mesh itself, a tenant other than its own is `notFound`. */
+/**
+ * Returns a tenant, also a deleted one. Only services without a tenant of their own may read any tenant; for all other
+ * callers, tenants other than their own are `notFound`.
+ */
 export async function getTenant(
   { database }: Ports,
   { caller }: CallerRequest,

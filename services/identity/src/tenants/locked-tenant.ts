@@ -17,7 +17,8 @@ export interface LockedTenant {
 
 /**
  * Like `withLockedSignIn`, but also locks the tenant.
- * @throws `NO_TENANT`: deleted, or no member; `conflict`: the sign-in has switched
+ * @throws `NO_TENANT`: the tenant is deleted, or the user is not a member; `conflict`: the sign-in has switched to
+ * another tenant
  */
 export async function withLockedTenant<T>(
   ports: Ports,

@@ -10,8 +10,8 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Switches this sign-in to another tenant of its user, in which new sign-ins then begin too. The tenant is not locked: a sign-in to
- * a tenant that was just deleted or left has no tenant.
+ * Switches this sign-in to another tenant of its user. Later sign-ins start in that tenant too. The tenant is not
+ * locked: if it was just deleted, or the user just left it, the sign-in has no tenant.
  * @throws `notFound` for a deleted or foreign tenant; the errors of `withLockedSignIn`
  */
 export async function switchTenant(

@@ -4,7 +4,7 @@ import type { LlmProviderType, PrimaryBillingAccountEnum, TenantPlanEnum } from 
 export type TenantPlan = TenantPlanEnum;
 export type LlmProvider = LlmProviderType;
 
-/** Lowest first. */
+/** The plans in ascending order. */
 const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
 export type MembershipRole = 'OWNER' | 'MEMBER';
 

@@ -9,7 +9,10 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, tenantChanges } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** One refused field refuses all. @throws `invalid`; `forbidden`: `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR`; as `withLockedTenant` */
+/**
+ * Changes all given fields, or none if one of them is refused.
+ * @throws `invalid`; `forbidden`: `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR`; the errors of `withLockedTenant`
+ */
 export async function updateTenant(ports: Ports, request: TenantRequest, input: UpdateTenantInput): Promise<Tenant> {
   const { tenantId } = signedIn(request.caller);
   const { isSuspended, ...changes } = parseInput(tenantChanges(ports.settings), input);

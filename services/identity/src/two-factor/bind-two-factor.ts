@@ -14,8 +14,10 @@ import { twoFactorStore } from './two-factor-store.ts';
 const binding = z.object({ secret: anyText(), code: anyText() });
 
 /**
- * Binds a secret that was offered to this user. This sign-in has shown a code; the others are limited until they do.
- * @throws `invalid`: `TWO_FACTOR_BOUND`, a secret that was not offered, a wrong code; as `withLockedSignIn`, `requireRecent`
+ * Binds a secret that was offered to this user. This sign-in is complete, because it has sent a code; the user's other
+ * sign-ins are limited until they send one too.
+ * @throws `invalid`: `TWO_FACTOR_BOUND`, a secret that was not offered, a wrong code; the errors of `withLockedSignIn`
+ * and `requireRecent`
  */
 export async function bindTwoFactor(ports: Ports, request: CallerRequest, input: BindTwoFactorInput): Promise<boolean> {
   const { userId, signInId } = signedIn(request.caller);

@@ -4,13 +4,16 @@ const periodS = 30;
 
 export const newSecret = (): string => generateSecret();
 
-/** The URI that authenticator apps read from a QR code. All apps assume these parameters, but some require them. */
+/** Returns the URI that authenticator apps read from a QR code. All apps assume these parameters, but some require them. */
 export function otpauthUri(secret: string, account: string): string {
   const uri = generateURI({ issuer: 'Parley', label: account.replaceAll(':', ' '), secret });
   return `${uri}&algorithm=SHA1&digits=6&period=${periodS}`;
 }
 
-/** The time step that a code is for: the current one, the one before or the next. Undefined for a wrong code. Spaces are ignored. */
+/**
+ * Returns the time step that a code is for: the current one, the one before or the next. Undefined for a wrong code.
+ * Spaces are ignored.
+ */
 export function stepOf(secret: string, code: string, now: Date): number | undefined {
   const token = code.replaceAll(/\s/gu, '');
   if (!/^[0-9]{6}$/u.test(token)) return undefined;

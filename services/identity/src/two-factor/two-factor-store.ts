@@ -3,7 +3,7 @@ import type { SharedDb } from '@parley/postgres/database/types';
 const offersAtOnce = 5;
 const wrongCodesUntilLock = 5;
 
-/** The second factor of users. Each transaction has locked the user's row before. */
+/** Reads and writes the second factor of users. Each transaction must first lock the user's row. */
 export function twoFactorStore({ knex }: SharedDb) {
   const user = (userId: number) => knex('users').where({ id: userId });
   const offers = (userId: number) => knex('two_factor_offers').where({ userId });

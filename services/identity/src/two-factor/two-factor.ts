@@ -9,7 +9,7 @@ import { twoFactorStore } from './two-factor-store.ts';
 /**
  * Consumes a code: each time step of a secret is accepted once. After 5 wrong codes, all codes of the user are refused
  * for 15 minutes.
- * @returns false for a wrong code, which the transaction must commit, because it is counted.
+ * @returns false for a wrong code; the transaction must commit then, because the wrong code was counted in it
  */
 export async function consumeCode(
   { clock }: Pick<Ports, 'clock'>,
@@ -37,7 +37,10 @@ export async function getBoundSecret(box: SecretBox, db: SharedDb, userId: numbe
   return box.open(sealed, secretPlace(userId)).toString();
 }
 
-/** Also ends the limit of the user's sign-ins that waited for it. The caller has locked the user's row, and announces the change. */
+/**
+ * Unbinds the second factor; sign-ins of the user that waited for it become complete. The caller has locked the user's
+ * row, and announces the change.
+ */
 export async function removeTwoFactor(db: SharedDb, userId: number): Promise<void> {
   await twoFactorStore(db).unbind(userId);
   await signInStore(db).endLimit({ userId }, 'TWO_FACTOR_REQUIRED');
@@ -46,7 +49,7 @@ export async function removeTwoFactor(db: SharedDb, userId: number): Promise<voi
 export const secretPlace = (userId: number): string => `identity.users.two_factor_secret:${userId}`;
 export const offerPlace = (userId: number): string => `identity.two_factor_offers.secret:${userId}`;
 
-/** The same for a wrong code, one that was used before, and while the user's codes are locked. */
+/** Returns the error for a wrong or used code, and for any code while the user's codes are locked; it is the same for all of them. */
 export function wrongCode(): DomainError {
   return badRequest('The code is not valid');
 }

@@ -11,9 +11,9 @@ import { consumeCode, getBoundSecret, wrongCode } from './two-factor.ts';
 const verification = z.object({ code: anyText() });
 
 /**
- * Completes this sign-in, if it waits for the second factor. Without a bound factor it is refused, because true would mean that
- * something was verified.
- * @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn` /
+ * Completes this sign-in if it waits for the second factor. If no factor is bound, the call is refused, because `true`
+ * would mean that a code was verified.
+ * @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; the errors of `withLockedSignIn`
  */
 export async function verifyTwoFactor(
   ports: Ports,

@@ -14,12 +14,12 @@ export async function messagesTo({ messages }: Pick<IdentityApp, 'messages'>, co
   return all.filter(({ to }) => JSON.stringify(to) === JSON.stringify(contact));
 }
 
-/** The code in the last message to a contact. */
+/** Returns the code in the last message to a contact. */
 export async function codeSentTo(identity: Pick<IdentityApp, 'messages'>, contact: Contact): Promise<string> {
   return found(/\n(\d{6})\n/u, await messagesTo(identity, contact));
 }
 
-/** The token of a link or an invitation in the last message to a contact. */
+/** Returns the token of a link or an invitation in the last message to a contact. */
 export async function tokenSentTo(identity: Pick<IdentityApp, 'messages'>, contact: Contact): Promise<string> {
   return found(/(pst_[\w-]{43})\n/u, await messagesTo(identity, contact));
 }
@@ -30,12 +30,12 @@ function found(pattern: RegExp, sent: Message[]): string {
   return secret;
 }
 
-/** Six digits that are not the code; another one for each `n`. */
+/** Returns six digits that are not the code, different ones for each `n`. */
 export function wrongCode(code: string, n = 0): string {
   return String((Number(code) + 1 + n) % 1_000_000).padStart(6, '0');
 }
 
-/** All stored codes and tokens, oldest first. */
+/** Returns all stored codes and tokens, oldest first. */
 export function storedTokens({ database }: IdentityApp) {
   interface Row {
     id: number;

@@ -136,7 +136,7 @@ export interface IdentityApp {
   announced: CredentialsChanged['whose'][];
   /** All messages so far, oldest first. */
   messages(): Promise<Message[]>;
-  /** Advances all clocks; that of the database from the next transaction on. */
+  /** Advances all clocks. The database's clock changes with the next transaction. */
   advance(ms: number): void;
   /** A second replica with its own connection pool and caches. */
   replica(): Promise<App>;
@@ -173,7 +173,7 @@ export async function identityApp(
       clock: () => new Date(Date.now() + offsetMs),
       settings: ownSettings,
     };
-    for (const declare of messageJobs) declare(ports).runner({ database: on, log }); // registered and not started: messages stay queued
+    for (const declare of messageJobs) declare(ports).runner({ database: on, log }); // runners do not start, so messages stay queued
     return ports;
   };
   const ports = portsOn(database);
@@ -201,7 +201,7 @@ export function defaultSettings(): IdentitySettings {
 
 const log = createLogger('test', { LOG_LEVEL: 'silent' });
 
-/** The messages that wait to be sent, oldest first. */
+/** Returns the messages in the queue, oldest first. */
 async function queuedMessages({ database, box }: Ports): Promise<Message[]> {
   const rows = await database.transactShared<{ payload: SendMessage }[]>(({ knex }) =>
     knex('jobs').whereLike('kind', 'identity.send-%').orderBy('id').select('payload'),
@@ -211,7 +211,7 @@ async function queuedMessages({ database, box }: Ports): Promise<Message[]> {
 
 let registrations = 0;
 
-/** A valid registration, unique among all tests. */
+/** Creates a valid registration, unique among all tests. */
 export function newRegistration(overrides: Partial<RegisterInput> = {}): RegisterInput {
   registrations += 1;
   return {
@@ -233,14 +233,14 @@ export async function signUp(app: App, overrides: Partial<RegisterInput> = {}) {
   return { input, tokens, caller: { ...caller, tenantId: caller.tenantId } };
 }
 
-/** The caller that the gateway would derive from an access token. */
+/** Returns the caller that the gateway would derive from an access token. */
 export async function callerOf(app: App, { accessToken }: AccessToken): Promise<UserCaller> {
   const signInId = String(decodeJwt(accessToken).sid);
   const { userId, displayName, tenantId } = await app.resolveSignIn(signInId);
   return { kind: 'user', userId, displayName, signInId, tenantId, requestId: 'test', ip: '192.0.2.1' };
 }
 
-/** Adds a user to a tenant, as an operator does, and turns this sign-in to it. */
+/** Adds a user to a tenant, as an operator does, and switches the given sign-in to that tenant. */
 export async function addMember(
   { app, database }: Pick<IdentityApp, 'app' | 'database'>,
   member: UserCaller,
@@ -252,7 +252,7 @@ export async function addMember(
   return switched(app, member, tenantId);
 }
 
-/** The caller that the gateway would send once the sign-in has turned to another tenant. */
+/** Switches the sign-in to another tenant. Returns the caller that the gateway would then send. */
 export async function switched<C extends UserCaller>(app: App, caller: C, tenantId: number) {
   await app.switchTenant(caller, { id: tenantId });
   return { ...caller, tenantId };

@@ -33,12 +33,16 @@ export interface ReceivedExchange {
 const clientId = 'parley-tests';
 export const idpOneSecret = 'canary-idp-one-secret';
 
-/** The header of `POST /login` that names a group of tickets whose exchange hangs; `GET /hanging/<group>` counts those. */
+/**
+ * The header of `POST /login` with the name of a group; exchanges of the group's tickets hang. `GET /hanging/<group>`
+ * returns how many of them wait.
+ */
 export const hangingHeader = 'x-hanging';
 
 /**
- * An HTTP identity provider on loopback. `POST /login`, with the public `X-Client-Id` and an account as JSON, answers with a ticket;
- * `POST /tickets/exchange` takes it once. `POST /products/PRODUCT/token` issues a token of a product to a subject.
+ * Starts an HTTP identity provider on loopback. `POST /login`, with the public `X-Client-Id` and an account as JSON,
+ * returns a ticket. `POST /tickets/exchange` accepts each ticket once. `POST /products/PRODUCT/token` issues a token of
+ * a product to a subject.
  */
 export async function startIdentityProvider() {
   const tickets = new Map<string, unknown>();
@@ -104,9 +108,9 @@ export async function startIdentityProvider() {
     /** Makes a ticket for a signed-in person; given any other value, a ticket whose exchange returns that value. */
     ticketFor: (account: ProviderAccount) => ticketFor(account),
     ticketForAnything: ticketFor,
-    /** The next exchanges fail so, one each. */
+    /** Makes the next exchanges fail, one for each given fault. */
     failNext: (...next: ProviderFault[]) => void faults.push(...next),
-    /** Later exchanges wait for the gate before they are answered. */
+    /** Delays later exchanges until the gate opens. */
     holdAt(next: Gate | undefined) {
       gate = next;
     },

@@ -11,7 +11,7 @@ export interface IdpOneAppOptions {
   env?: Environment;
 }
 
-/** The use cases of identity, with an identity provider. */
+/** Creates the use cases of identity, with an identity provider. */
 export async function idpOneApp(t: ExecutionContext, { settings, env }: IdpOneAppOptions = {}) {
   const provider = await startIdentityProvider();
   t.teardown(() => provider.stop());
@@ -24,10 +24,10 @@ export async function idpOneApp(t: ExecutionContext, { settings, env }: IdpOneAp
     ...identity,
     provider,
     enter,
-    /** The same, as the caller that the gateway would send. */
+    /** Signs in with a new ticket, and returns the caller that the gateway would send. */
     entered: async (account: ProviderAccount) => callerOf(app, await enter(account)),
     userRow: (id: number) => rowOf(identity.database, 'users', id),
-    /** How many rows there are of those that signing in may add. */
+    /** Returns the number of rows in each table to which a sign-in may add rows. */
     async counts() {
       const { rows } = await identity.database.transactShared(({ knex }) =>
         knex.raw(`SELECT (SELECT count(*)::int FROM users) AS users, (SELECT count(*)::int FROM tenants) AS tenants,
@@ -38,7 +38,7 @@ export async function idpOneApp(t: ExecutionContext, { settings, env }: IdpOneAp
   };
 }
 
-/** A row with all of its columns. */
+/** Returns a row with all of its columns. */
 export function rowOf(database: Database, table: string, id: number): Promise<Record<string, unknown>> {
   return database.transactShared(({ knex }) => knex(table).where({ id }).first());
 }

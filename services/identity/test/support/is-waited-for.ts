@@ -2,7 +2,10 @@ import { eventually } from '@parley/testing/eventually';
 import { defaultEngine } from '@parley/testing/test-database';
 import type { Knex } from 'knex';
 
-/** Waits until another transaction waits for a lock of this one. PGlite runs one after another, so that nothing ever waits there. */
+/**
+ * Waits until another transaction waits for a lock of this one. Returns at once on PGlite, which runs transactions one
+ * after another, so that none waits for a lock.
+ */
 export async function isWaitedFor(knex: Knex.Transaction): Promise<void> {
   if (defaultEngine() !== 'server') return;
   await eventually('another transaction waits for the lock', async () => {

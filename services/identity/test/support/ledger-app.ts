@@ -3,7 +3,7 @@ import type { IdentitySettings } from '../../src/config.ts';
 import { identityApp } from './identity-app.ts';
 import { agentOf, changeTenant, ledgerOf, newTenant, type settlement, spendCall, usd } from './spend.ts';
 
-/** The use cases, and tenants whose ledger a test looks at. */
+/** Creates the use cases, and a function that creates tenants whose ledger a test can read. */
 export async function ledgerApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}) {
   const given = await identityApp(t, settings);
   const { app, database, replica } = given;

@@ -4,15 +4,15 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 
 export interface MailServerOptions {
-  /** Default: any free one. */
+  /** Default: a free port. */
   port?: number;
-  /** Refuses these recipients for good. */
+  /** Recipients that the server refuses permanently. */
   unknown?: string[];
-  /** Fails this many deliveries, as a busy server does, before it accepts one. */
+  /** The number of deliveries that fail with a temporary error before the first is accepted. */
   busy?: number;
 }
 
-/** A real SMTP server with one mailbox for all recipients. */
+/** Starts a real SMTP server with one mailbox for all recipients. */
 export async function startMailServer(
   t: ExecutionContext,
   { port = 0, unknown = [], busy = 0 }: MailServerOptions = {},

@@ -89,14 +89,14 @@ export const ofAudit = (request: Partial<ListAuditRequest> = {}): ListAuditReque
   ...request,
 });
 
-/** The use cases of people and of operators, on the same schema. */
+/** Creates the use cases of users and of operators, on the same schema. */
 export async function operatorsApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}) {
   const given = await identityApp(t, settings);
   const admin = bound(operatorCases, given.ports);
   return {
     ...given,
     admin,
-    /** The use cases of operators on a second replica. */
+    /** Returns the use cases of operators on a second replica. */
     async elsewhere() {
       return bound(operatorCases, {
         ...given.ports,
@@ -109,7 +109,7 @@ export async function operatorsApp(t: ExecutionContext, settings: Partial<Identi
   };
 }
 
-/** The unit with its servers, and a client for operators. */
+/** Starts the unit with its servers, and creates a client for operators. */
 export async function operatorsUnit(t: ExecutionContext, { database }: { database?: Database } = {}) {
   const operatorKey = randomBytes(32);
   const env = { SECRETS_KEYS: randomBytes(32).toString('base64'), OPERATOR_KEY: operatorKey.toString('base64') };

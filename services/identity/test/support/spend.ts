@@ -6,7 +6,7 @@ import type { TenantPlan } from '../../src/tenants/tenant.ts';
 
 export const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e8));
 
-/** A call of one cent. */
+/** Creates a call of one cent. */
 export function spendCall(callId: string, overrides: Partial<SpendCall> = {}): SpendCall {
   return {
     callId,
@@ -28,10 +28,10 @@ export function settlement(callId: string, overrides: Partial<SpendCall> = {}, s
   return { call: spendCall(callId, overrides), estimated: false, served };
 }
 
-/** The caller that agent is for a tenant. */
+/** Returns the agent service as a caller for a tenant. */
 export const agentOf = (tenantId: number): Caller => serviceCaller('agent', tenantId, 'test');
 
-/** A tenant without people. */
+/** Inserts a tenant without members. */
 export async function newTenant(database: Database, plan: TenantPlan = 'DEV'): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const [user] = await knex('users')
@@ -54,7 +54,7 @@ interface Month {
 
 const text = (column: string) => `cast(cast(${column} AS numeric(20, 8)) AS text)`;
 
-/** The current ledger of a tenant. */
+/** Returns the current ledger of a tenant. */
 export async function ledgerOf(database: Database, tenantId: number) {
   return database.transact(tenantId, async ({ knex }) => {
     const rows = async <Row>(sql: string): Promise<Row[]> => (await knex.raw(sql)).rows;
