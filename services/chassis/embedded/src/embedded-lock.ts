@@ -7,7 +7,7 @@ import { processStart } from '@parley/kernel/processes/process-start';
 /** The process that holds a folder. */
 interface Holder {
   pid: number;
-  /** When that process started, as the operating system reports it, since a pid can be used again. */
+  /** The start time of that process, as the operating system reports it: the system can reuse a pid. */
   startedAt: string;
   /** Unique to this claim. */
   claim: string;
@@ -25,7 +25,7 @@ export function lockFolder(folder: string, socketFolder: string, removeLeftover:
   const lock = join(folder, 'lock');
   const claim = randomUUID();
   const mine: Holder = { pid: process.pid, startedAt: processStart(process.pid) ?? '', claim, socketFolder };
-  // Written aside and linked, so that no process can read an incomplete lock.
+  // The lock is written to another file and then linked into place, so that no process can read an incomplete lock.
   const written = join(folder, `claim-${claim}`);
   writeFileSync(written, JSON.stringify(mine), { mode: 0o600 });
   try {
@@ -40,8 +40,8 @@ export function lockFolder(folder: string, socketFolder: string, removeLeftover:
   };
 
   /**
-   * The lock of a dead holder may be removed only under a second lock, named after its claim and taken in the same way. So of
-   * two processes that find the same dead lock, the slower one cannot remove the new lock of the faster one.
+   * The lock of a dead holder is removed only under a second lock, which is named after the dead holder's claim and taken in the same way.
+   * Otherwise the slower of two processes that find the same dead lock could remove the new lock of the faster one.
    */
   function take(path: string): void {
     while (!linked(written, path)) {

@@ -9,22 +9,20 @@ export interface SessionClient {
   evict(): void;
 }
 
-/** Messages that PostgreSQL must read together, without another client's in between. */
+/** Messages that PostgreSQL must receive together, without messages of other clients between them. */
 export interface MessageGroup {
   /** Called when the client gets the session. */
   exchange(): Exchange;
-  /** Whether more of the pipeline follows (it ended in Flush, not in Sync): the client keeps the session. */
+  /** Whether the pipeline continues after these messages (they end in Flush, not in Sync), so that the client keeps the session. */
   unfinished: boolean;
 }
 
 /** PGlite's single session, used by one client at a time. */
 export type SharedSession = ReturnType<typeof sharedSession>;
 /**
- * Shares PGlite's one session between many clients. The session has the unnamed statement and portal of a pipeline, and the
- * transaction, so a client has exclusive use of it from the first message of a pipeline to its Sync, and from BEGIN to COMMIT
- * or ROLLBACK. Other clients wait in order of arrival.
- *
- * `failed` is called when PGlite's response violates the protocol: it cannot be used after that.
+ * Shares PGlite's one session between many clients. The unnamed statement, the unnamed portal and the transaction belong to the session. So
+ * a client has exclusive use of the session from the first message of a pipeline to its Sync, and from BEGIN to COMMIT or ROLLBACK. Other
+ * clients wait in order of arrival. `failed` is called when PGlite's response violates the protocol; the session cannot be used after that.
  */
 export function sharedSession(
   db: PGlite,
@@ -75,8 +73,7 @@ export function sharedSession(
   function leave(client: SessionClient): void {
     waiting = waiting.filter((entry) => entry.client !== client);
     if (owner !== client && current !== client) return;
-    // Its running statement may begin a transaction, so this is queued in any case: outside of a transaction ROLLBACK is
-    // only a warning.
+    // The client's running statement may begin a transaction, so ROLLBACK is always queued; outside of a transaction it is only a warning.
     waiting.unshift({ client, group: { exchange: () => rollBackAll, unfinished: false }, quiet: true });
     start();
   }
@@ -115,8 +112,8 @@ function endsReady(answer: Buffer): boolean {
 }
 
 /**
- * Sync alone would commit what a pipeline has done, and after an error in a pipeline only Sync is processed, so there is a
- * ROLLBACK before and after it.
+ * Sync alone would commit the work of a pipeline, and after an error in a pipeline PostgreSQL ignores all messages up to Sync. So there is
+ * a ROLLBACK before and after the Sync.
  */
 const ROLLBACK = 'Q\0\0\0\x0dROLLBACK\0';
 const ROLL_BACK_ALL = Buffer.from(`${ROLLBACK}S\0\0\0\x04${ROLLBACK}`, 'latin1');

@@ -46,7 +46,7 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions) {
   };
 }
 
-/** For what the server itself sends to the session. */
+/** The client of statements that the server itself sends. */
 const nobody: SessionClient = { write: () => undefined, evict: () => undefined };
 
 interface Served {
@@ -104,7 +104,7 @@ function serveConnection(socket: Socket, { session, statements, greeting }: Serv
   return () => end(fatal('57P01', 'terminating connection due to administrator command'));
 }
 
-/** Splits a stream of bytes into protocol messages. Those before and including the start-up message have no type byte. */
+/** Splits a stream of bytes into protocol messages. Messages up to and including the start-up message have no type byte. */
 function messageReader(started: () => boolean, onMessage: (message: Buffer) => void, onMalformed: () => void) {
   let chunks: Buffer[] = [];
   let size = 0;
@@ -148,11 +148,11 @@ function message(type: string, body: string): Buffer {
 
 /** Sync, Query, FunctionCall and Flush: after these a client waits for a response. */
 const ENDS_A_GROUP = 'SQFH';
-/** Passwords and COPY data, which PostgreSQL ignores when it has not asked for them. */
+/** Passwords and COPY data, which PostgreSQL ignores when it has not requested them. */
 const NOT_PART_OF_A_STATEMENT = 'pdcf';
 /**
- * Sent after every simple query: PGlite reads only the given messages, and COPY FROM STDIN would crash it at their end. So that
- * statement fails, and all others ignore this message.
+ * Sent after every simple query. PGlite reads only the messages that it is given, and a COPY FROM STDIN would crash PGlite at their end.
+ * This message makes COPY FROM STDIN fail; PGlite ignores it after any other statement.
  */
 const COPY_FAIL = message('f', 'COPY FROM STDIN is not served here\0');
 const SSL_REQUEST = 80877103;

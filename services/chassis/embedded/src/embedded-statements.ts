@@ -1,4 +1,4 @@
-/** The messages sent to PGlite for those of a connection, and the part of its response that the connection gets. */
+/** The messages to send to PGlite for a connection's messages, and the part of PGlite's response that the connection receives. */
 export interface Exchange {
   bytes: Uint8Array;
   response(answer: Buffer): Buffer;
@@ -14,8 +14,8 @@ interface Statement {
 }
 
 /**
- * The prepared statements of PGlite's one session. Each connection has names of its own; where two prepare the same text under
- * the same name, as the connections of one pool do, the session prepares it once.
+ * The prepared statements of PGlite's one session. Each connection has its own statement names. When two connections prepare the same text
+ * under the same name, as the connections of one pool do, the session prepares the statement once.
  */
 export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}) {
   /** Statements keyed by name, text and types, in the order in which they became unused. */
@@ -25,7 +25,7 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
   let count = 0;
 
   function connection() {
-    /** By the connection's own names. */
+    /** The connection's statements, by the names that the connection gave them. */
     const statements = new Map<string, { statement: Statement; key: string }>();
     let isContinued = false;
 
@@ -54,9 +54,9 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
     };
 
     return {
-      /** Call this when the messages are sent, because the set of prepared statements depends on everything before. */
+      /** Call this when the messages are sent, because the result depends on which statements are prepared by then. */
       exchange(messages: Buffer[]): Exchange {
-        // After an error in a pipeline that continues after Flush, PostgreSQL would ignore the message.
+        // While a pipeline continues after a Flush, an earlier message may have failed; then PostgreSQL would ignore these messages.
         const isCertain = !isContinued;
         isContinued = messages.at(-1)?.[0] === FLUSH;
         let isKnown = false;
@@ -66,14 +66,15 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
           if (type === 'B') return renamed(message, message.indexOf(0, bodyAt) + 1);
           if (type === 'D' && message[bodyAt] === statementKind) return renamed(message, bodyAt + 1);
           if (type === 'C' && message[bodyAt] === statementKind) {
-            // The connection forgets it; others may use it. Closing a name that nobody has does nothing.
+            // The connection loses its name for the statement; other connections may still use the statement. Closing an unknown name has
+            // no effect.
             return giveUp(nameAt(message, bodyAt + 1)) ? withName(message, bodyAt + 1, 'closed') : message;
           }
           if (type !== 'P' || nameAt(message, bodyAt) === '') return message;
           const own = nameAt(message, bodyAt);
           const key = message.toString('latin1', bodyAt);
           const known = prepared.get(key);
-          // Only at the beginning is it certain where the response to it belongs.
+          // The Parse may be omitted only if it is the first message: only then is the place of its response certain.
           if (known !== undefined && index === 0 && isCertain) {
             use(own, key, known);
             isKnown = true;
@@ -101,7 +102,7 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
         };
       },
 
-      /** The connection has ended. Call `closeUnused` after it. */
+      /** To be called when the connection has ended. Call `closeUnused` afterwards. */
       end(): void {
         for (const own of statements.keys()) giveUp(own);
       },
@@ -109,8 +110,8 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
   }
 
   /**
-   * Closes what no connection uses, except the statements that were used last, because pools close idle connections and open others.
-   * Outside of a transaction, since it ends with Sync.
+   * Closes statements that no connection uses, except the most recently used ones, because pools close idle connections and open others.
+   * Call it outside of a transaction, because the messages end with Sync.
    */
   function closeUnused(): Exchange {
     const unused = [...prepared].filter(([, { users }]) => users === 0);

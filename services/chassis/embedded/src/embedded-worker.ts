@@ -35,7 +35,7 @@ async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }
   port.postMessage('ready');
 }
 
-/** Deletes an incomplete cluster of a killed first start, which the marker file shows; nothing was committed to it. */
+/** Deletes an incomplete cluster first. A marker file shows that the first start was killed; nothing was committed to that cluster. */
 async function openFolder(folder: string, snapshot: string | null): Promise<PGlite> {
   const cluster = join(folder, 'cluster');
   const unfinished = join(folder, 'unfinished');
@@ -62,7 +62,7 @@ async function open(cluster: string | undefined, snapshot: string | null): Promi
   return db;
 }
 
-/** Renames the complete file, because other processes may read or create the same one. */
+/** Writes to another name and renames the complete file, because other processes may read or create the same file. */
 async function saveSnapshot(db: PGlite, snapshot: string): Promise<void> {
   const dump = await db.dumpDataDir('none');
   const draft = `${snapshot}.${randomUUID()}`;
@@ -71,7 +71,7 @@ async function saveSnapshot(db: PGlite, snapshot: string): Promise<void> {
   await rename(draft, snapshot);
 }
 
-/** Throws outside of any promise, so that the thread ends and its parent gets an `error` event. */
+/** Throws outside of any promise, so that the thread ends and its parent receives an `error` event. */
 function crash(error: Error): void {
   setImmediate(() => {
     throw error;

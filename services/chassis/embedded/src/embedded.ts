@@ -9,8 +9,8 @@ export interface EmbeddedDatabaseOptions {
   /** The data folder, created with mode 0700 if missing. `null`: in memory, lost at `stop`. */
   folder: string | null;
   /**
-   * A file with an empty cluster, so that a first start skips the seconds of `initdb`; created by the first start that does
-   * not find it. Only for one version of PGlite. Default: none.
+   * A file with an empty cluster, with which a first start skips `initdb` and saves seconds. The first start that finds no such file
+   * creates it. Valid for one version of PGlite only. Default: none.
    */
   snapshot?: string;
   /**
@@ -24,11 +24,12 @@ export interface EmbeddedDatabaseOptions {
 export type EmbeddedDatabase = ReturnType<typeof running>;
 
 /**
- * Starts the embedded database, with the data that the folder has. Throws, and names the process that holds it, when the
- * folder is in use. The database does not keep the process alive; open connections to it do.
+ * Starts the embedded database with the data in the folder. When the folder is in use, throws an error that names the process that holds
+ * it.
  *
- * One session serves every connection: a transaction makes all others wait, so keep it short and never wait for a
- * second connection inside one. No `LISTEN`, no `COPY FROM STDIN`, no session-wide `SET`.
+ * The database itself does not keep the process alive; open connections do. One session serves every connection: a transaction makes all
+ * others wait, so keep it short and never wait for a second connection inside a transaction. No `LISTEN`, no `COPY FROM STDIN`, no
+ * session-wide `SET`.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const folder = options.folder === null ? null : resolve(options.folder);
@@ -94,7 +95,7 @@ function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: ()
 }
 
 function startWorker(workerData: EmbeddedWorkerData): Worker {
-  // Without the process' own options, e.g. loaders of a test runner or an inspector.
+  // The thread does not inherit the options of the process, such as the loaders of a test runner or an inspector.
   return new Worker(new URL('./embedded-worker.ts', import.meta.url), { workerData, name: 'database', execArgv: [] });
 }
 
@@ -116,7 +117,7 @@ function makeSocketFolder(): string {
   return mkdtempSync(join(short ? tmpdir() : '/tmp', SOCKET_FOLDER_PREFIX));
 }
 
-/** Removes the socket folder of a killed process. The path is from a file, so its form is checked before. */
+/** Removes the socket folder of a killed process. The path comes from a file, so its form is checked first. */
 function removeSocketFolder(path: string): void {
   const ours = [tmpdir(), '/tmp'].includes(dirname(path)) && basename(path).startsWith(SOCKET_FOLDER_PREFIX);
   if (ours) rmSync(path, { recursive: true, force: true });

@@ -33,7 +33,7 @@ export interface FileObjectStoreOptions {
 /** Objects as local files, for one process. */
 export interface FileObjectStore extends ObjectStore {
   /**
-   * Stores a stream of bytes once it is complete. For the storage server.
+   * Stores a stream of bytes once the stream has ended. Used by the storage server.
    * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`; `conflict` (`OBJECT_FINAL`) after `refuseUploads`
    */
   receive(
@@ -48,8 +48,8 @@ const abandonedAfterMs = 60 * 60 * 1000;
 const openFilesAtOnce = 32;
 
 /**
- * Files are named by the hash of their key. So a key cannot lead out of the folder, be too long for a file system, or collide with
- * another one by case or as its folder. The cost: `list` reads the head of every object.
+ * Each file is named by the hash of the object's key. So no key can point outside of the folder, be too long for a file system, or collide
+ * with a key that differs only in case or is a folder of this one. The cost: `list` reads the head of every object.
  */
 export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOptions): FileObjectStore {
   let opening: Promise<string> | undefined;
@@ -107,7 +107,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
 
     async receive(key, bytes, options) {
       const beforeRename = () => uploads.check(key);
-      beforeRename(); // before the bytes are received, too
+      beforeRename(); // checked again before the rename
       return write(key, bytes, { ...options, beforeRename });
     },
 
@@ -185,7 +185,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
   };
 }
 
-/** In memory, because one process serves the store. */
+/** The keys that refuse uploads. They are kept in memory, because one process serves the store. */
 function refusedUploads() {
   const untilByKey = new Map<string, number>();
   return {
@@ -230,7 +230,7 @@ async function allHeads(root: string): Promise<ObjectHead[]> {
   const heads: ObjectHead[] = [];
   const read = async () => {
     for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-      const found = await openObjectFile(file); // undefined: deleted after the folder was read
+      const found = await openObjectFile(file); // undefined: the file was deleted after its folder was read
       if (!found) continue;
       await found.handle.close();
       heads.push(found.head);

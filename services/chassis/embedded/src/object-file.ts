@@ -5,8 +5,8 @@ import { hasCode } from '@parley/kernel/errors';
 import { type ObjectFacts, objectTooLarge } from '@parley/objects/object-store';
 
 /**
- * The head of an object file. It has a fixed length and is followed by the bytes: in one file, a single rename replaces both,
- * so that a reader never gets one without the other.
+ * The head of an object file. It has a fixed length and precedes the object's bytes. Head and bytes are in one file, so that a single
+ * rename replaces both, and a reader never gets one without the other.
  */
 export interface ObjectHead extends ObjectFacts {
   key: string;
@@ -58,7 +58,7 @@ export async function writeObjectFile(
 export interface OpenObjectFile {
   head: ObjectHead;
   handle: FileHandle;
-  /** The offset of its bytes in the file. */
+  /** The offset of the object's bytes in the file. */
   start: number;
 }
 
@@ -104,7 +104,7 @@ function damaged(): Error {
   return new Error('A file of the object store is damaged');
 }
 
-/** Repeats `write`, which may write only a part. */
+/** Writes all bytes: a single `write` may write only a part of them. */
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
@@ -113,7 +113,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** Syncs the folder to make a rename durable, on systems that allow to open a folder. */
+/** Syncs the folder to make a rename durable, on systems that can open a folder. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

@@ -4,9 +4,9 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 export interface Permit {
   method: 'PUT' | 'GET';
   key: string;
-  /** PUT: the required type. GET: the type of the response. Default: the stored one. */
+  /** PUT: the required content type. GET: the content type of the response. Default: the stored content type. */
   contentType?: string | undefined;
-  /** GET: the name to save it under. */
+  /** GET: the file name under which browsers save the object. */
   fileName?: string | undefined;
   expiresAt: Date;
 }
@@ -34,8 +34,8 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
     },
 
     /**
-     * What a request target (unparsed path and query) permits for this method.
-     * @returns undefined when it has expired, was changed in any way, or was signed for something else.
+     * Returns what a request target (unparsed path and query) permits for this method.
+     * @returns undefined when the URL has expired, was changed in any way, or was signed for something else.
      */
     verify(method: string, target: string): Permit | undefined {
       if (method !== 'PUT' && method !== 'GET') return undefined;
@@ -67,7 +67,7 @@ function signature(key: Buffer, { method, key: objectKey, contentType, fileName,
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Parses the target itself, because a URL parser would resolve `..`, so that two targets could mean one key. */
+/** Parses the target without a URL parser. Such a parser would resolve `..`, so that two targets could mean the same key. */
 function readTarget(target: string): { key: string; given: Parameters } | undefined {
   const [path = '', query = '', ...rest] = target.split('?');
   if (!path.startsWith('/') || rest.length > 0) return undefined;

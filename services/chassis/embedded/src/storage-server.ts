@@ -32,7 +32,7 @@ const requestTimeoutMs = 300_000;
 const headersTimeoutMs = 10_000;
 const stopTimeoutMs = 2_000;
 const readThroughBytes = 2 * defaultMaxBytes;
-/** The same response for every invalid link, because the reason would help attackers only. */
+/** The same response for every invalid link, because only attackers would learn from the reason. */
 const refusal = 'This link has expired or is not for this request.';
 
 /** Serves the signed URLs of a file object store: PUT and GET of the one object that a URL names, and nothing else. */
@@ -90,7 +90,7 @@ export function storageServer(options: StorageServerOptions): Part {
       etag: `"${etag}"`,
       'last-modified': lastModified.toUTCString(),
       'cache-control': 'private, no-cache',
-      // Files are from users: no script in them may run under this origin.
+      // Users upload these files, so no script in them may run under this origin.
       'content-security-policy': "default-src 'none'; sandbox",
       'cross-origin-resource-policy': 'cross-origin',
       ...(permit.fileName !== undefined && { 'content-disposition': attachment(permit.fileName) }),
@@ -136,8 +136,8 @@ export function storageServer(options: StorageServerOptions): Part {
 }
 
 /**
- * Sends a response. A short request body is read to its end, because a client that is still sending when the connection closes may
- * not get the response.
+ * Sends a response. A short request body is read to its end first: a client that is still sending when the connection closes may not get
+ * the response.
  */
 function end(request: IncomingMessage, response: ServerResponse, status: number, text?: string): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;

@@ -23,7 +23,7 @@ async function incoming(storage: Storage): Promise<string[]> {
   return readdir(join(storage.folder, 'incoming')).catch(() => []);
 }
 
-/** Sends the head of an upload and `body`, and keeps the connection. */
+/** Sends the head of an upload and `body`, a part of its bytes, and keeps the connection open. */
 async function halfUpload(storage: Storage, length: number, body: string) {
   const url = new URL(await uploadUrl(storage));
   const socket = connect(Number(url.port), url.hostname);
@@ -150,7 +150,7 @@ test('no path leads out of the store, and no response reveals one', async (t) =>
     '/%00',
     '/%',
   ]) {
-    const asked = request({ port, hostname, path }).end(); // `fetch` would tidy the path
+    const asked = request({ port, hostname, path }).end(); // `fetch` would normalize the path
     const [answer] = await once(asked, 'response');
     t.is(answer.statusCode, 403, path);
     let body = '';
