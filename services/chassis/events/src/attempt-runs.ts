@@ -1,6 +1,6 @@
 export type Outcome = { isHandled: true } | { isHandled: false; error: unknown };
 
-/** The attempts at one event. Some may still be running after their timeout. */
+/** The attempts at one event. An attempt may still be running after its timeout. */
 export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   const unsettled = new Map<Promise<Outcome>, AbortController>();
   const success = Promise.withResolvers<Outcome>();
@@ -18,16 +18,16 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   }
 
   return {
-    /** How many have not settled yet. */
+    /** Number of attempts that have not settled yet. */
     get count() {
       return unsettled.size;
     },
-    /** Whether one has succeeded, within its timeout or later. */
+    /** Whether an attempt has succeeded, within its timeout or later. */
     get hasSucceeded() {
       return hasSucceeded;
     },
     /**
-     * Starts another attempt. Its signal aborts after `timeoutMs`; then the attempt gets `graceMs()` more, unless `stopSignal`
+     * Starts another attempt. Its signal aborts after `timeoutMs`; then the attempt gets `graceMs()` more to settle, unless `stopSignal`
      * aborts. Resolves at once if an earlier attempt succeeds first.
      */
     async run(timeoutMs: number, graceMs: () => number, stopSignal: AbortSignal): Promise<Outcome> {
@@ -38,7 +38,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
       const known = Promise.race([outcome, success.promise]);
       const inTime = await waitFor(known, timeoutMs);
       if (inTime) return inTime;
-      // Made before the abort, because the handler's rejection after it does not explain the cause.
+      // The error is made before the abort, because the handler's own rejection after the abort does not explain the cause.
       const error = new Error(`The handler took longer than ${Math.round(timeoutMs)} ms`);
       controller.abort(error);
       const late = await waitFor(known, graceMs(), stopSignal);

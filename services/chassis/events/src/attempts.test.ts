@@ -109,7 +109,7 @@ test('of attempts that never settle only two run at once, and the event fails wi
     { handlerTimeoutMs: 20, perEventMs: 2_000 },
   );
   t.is(calls, 2);
-  // The last attempt has what is left of the event's time, which on a busy machine is less.
+  // The last attempt gets the remainder of the event's time, which is shorter on a busy machine.
   t.like(failure, { attempts: 2 });
   t.regex(failure?.reason ?? '', /^Error: The handler took longer than \d+ ms$/u);
   t.true(performance.now() - startedAt > 1_900);
@@ -122,7 +122,7 @@ test('the late success of an attempt counts although later attempts fail', async
     async () => {
       calls++;
       if (calls === 1) return committed.pass();
-      if (calls === 5) committed.open(); // the first commits while the last one fails
+      if (calls === 5) committed.open(); // the first attempt commits while the last one fails
       throw new Error('the inbox mark of the first exists');
     },
     { handlerTimeoutMs: 30 },

@@ -25,7 +25,7 @@ export interface HandlingFailure {
 interface Attempts
   extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs' | 'isUnavailable'>,
     AttemptTimes {
-  /** Aborts when the consumer stops: a running attempt may end, no further one begins. */
+  /** Aborts when the consumer stops: a running attempt may end, but no further attempt begins. */
   stopSignal: AbortSignal;
   /** Pauses between attempts without holding a slot. Default: only waits. */
   pause?: Pause;
@@ -36,11 +36,11 @@ interface Attempts
 const maxUnsettled = 2;
 
 /**
- * Handles one event: resolves with undefined when its effect is committed, with the failure when it is for the dead
- * letters. Rejects when the consumer stopped before either.
+ * Handles one event. Resolves with undefined when the event's effect is committed, and with the failure when the event must go to the dead
+ * letters. Rejects when the consumer stops before either.
  *
- * An attempt is aborted at its timeout and then waited for as long again, because its commit may be in flight; a late
- * success counts. An attempt that fails because of an outage is not counted, and is retried for as long as that lasts.
+ * An attempt is aborted at its timeout. The consumer then waits for the same time again, because a commit may be in flight; a late success
+ * counts. An attempt that fails because of an outage is not counted; the event is retried for as long as the outage lasts.
  */
 export async function attemptEvent(event: Envelope, options: Attempts): Promise<HandlingFailure | undefined> {
   const { group, stopSignal, log, isUnavailable, pause = async (until) => void (await until) } = options;
@@ -86,7 +86,7 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
 
       const waited = sleep(waitMs, stopSignal);
       await (runs.count === 0 ? pause(waited, stopSignal) : waited);
-      // A further attempt would hold another connection, only to wait for the rows that the earlier ones have locked.
+      // Another attempt would only hold one more connection and wait for the rows that the earlier attempts have locked.
       while (runs.count >= maxUnsettled && !runs.hasSucceeded && !stopSignal.aborted) {
         await runs.settled(remainingMs(), stopSignal);
         if (remainingMs() === 0 && !(await isOutage(error))) return await fail(attempt, error);

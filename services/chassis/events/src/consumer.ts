@@ -11,13 +11,15 @@ export interface ReceivedEvent<T> extends Pick<Envelope, 'id' | 'tenantId' | 'ke
   data: T;
 }
 
-/** Resolves when the effect is committed, together with the inbox mark of `event.id`: delivery is at least once. */
+/**
+ * Resolves when the effect is committed together with the inbox mark of `event.id`; the mark is needed because delivery is at least once.
+ */
 export type Handler<T> = (event: ReceivedEvent<T>, signal: AbortSignal) => Promise<unknown>;
 
 /** How a service handles one type of event. */
 export interface EventReaction<T> {
   topic: string;
-  /** The generated message's `decode`. What it throws counts as a failed attempt, so such a payload ends as a dead letter. */
+  /** The generated message's `decode`. An error that it throws counts as a failed attempt, so an invalid payload becomes a dead letter. */
   decode: (data: Uint8Array) => T;
   handle: Handler<T>;
 }
@@ -37,8 +39,8 @@ export interface EventConsumerOptions<Payloads>
 const tracer = trace.getTracer('parley.events');
 
 /**
- * Subscribes one group to the topics of its handlers, from `start` to `stop`. Each event is handled in a trace of its
- * own, linked to the one that caused it.
+ * Subscribes one group to the topics of its handlers, from `start` to `stop`. Each event is handled in its own trace, linked to the trace
+ * that caused the event.
  */
 export function eventConsumer<Payloads extends Record<string, unknown>>(options: EventConsumerOptions<Payloads>): Part {
   const { bus, handlers, database, log, metrics, ...subscribeOptions } = options;

@@ -4,14 +4,14 @@ import type { DeadLetter } from './event-bus.ts';
 
 /** The store of the in-process bus for events that failed permanently. */
 export interface DeadLetters {
-  /** Resolves when the dead letter is on disk. A rejection leaves the event unpublished, and it is retried. */
+  /** Resolves when the dead letter is on disk. If it rejects, the event stays unpublished and is retried. */
   append(letter: DeadLetter): Promise<void>;
 }
 
 /** Dead letters as JSON lines in one file (mode 0600), payloads in base64. */
 export function fileDeadLetters(file: string) {
   let previous: Promise<unknown> = Promise.resolve();
-  // A crash or a full disk may have truncated the last line, so a newline comes first unless the last write succeeded.
+  // A crash or a full disk may have truncated the last line, so a newline is written first unless the last write succeeded.
   let startsLine = false;
 
   async function write(letter: DeadLetter): Promise<void> {
@@ -29,7 +29,7 @@ export function fileDeadLetters(file: string) {
       previous = written.catch(() => undefined);
       return written;
     },
-    /** All dead letters, oldest first. A line that a crash has truncated is skipped. */
+    /** Lists all dead letters, oldest first. Skips a line that a crash has truncated. */
     async list(): Promise<DeadLetter[]> {
       const text = await readFile(file, 'utf8').catch((error: unknown) => {
         if (hasCode(error, 'ENOENT')) return '';

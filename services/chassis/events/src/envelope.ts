@@ -2,17 +2,17 @@
 export interface Envelope {
   /** A UUID, the same at every delivery: inboxes deduplicate by it. */
   id: string;
-  /** The topic it is published to, e.g. `session-ended`. */
+  /** The topic of the event, e.g. `session-ended`. */
   topic: string;
   /** The type of `data`, in the past tense and with its version, e.g. `session.ended.v1`. */
   type: string;
-  /** The service that publishes it. */
+  /** The service that publishes the event. */
   source: string;
   /** The aggregate's id: events of one key keep their order. */
   key: string;
   tenantId: number;
   time: Date;
   data: Uint8Array;
-  /** W3C trace context of its cause. */
+  /** W3C trace context of the event's cause. */
   traceparent?: string;
 }

@@ -6,19 +6,19 @@ import type { Envelope } from './envelope.ts';
  */
 export interface EventBus {
   /**
-   * Resolves when no event can be lost any more: with a broker once it has stored them, in one process once each group
-   * has handled them or stored dead letters. When it rejects, of whatever kind, some may have been published: publish all
-   * of them again later.
+   * Resolves when no event can be lost any more: with a broker once the broker has stored the events; in one process once each group has
+   * handled them or stored dead letters. After a rejection of any kind some events may have been published: publish all of them again
+   * later.
    */
   publish(events: Envelope[]): Promise<void>;
   /**
-   * Resolves when the group receives events. Members of one group, on any replica, share its events; each group gets all.
-   * A group may miss what was published before its first subscription, so relays start after consumers.
+   * Resolves when the group receives events. Members of one group, on any replica, share the group's events; each group receives all
+   * events. A group may miss events that were published before its first subscription, so relays start after consumers.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Rejects with the reason while the bus cannot be reached. */
   ping?(): Promise<void>;
-  /** Stops this connection's subscriptions, then ends it. Later calls reject. */
+  /** Stops this connection's subscriptions, then closes the connection. Later calls reject. */
   close(): Promise<void>;
 }
 
@@ -27,15 +27,17 @@ export interface SubscribeOptions {
   group: string;
   topics: string[];
   /**
-   * Resolves when the event's effect is committed. A rejection is retried; after the last attempt the event goes to the
-   * dead letters. A rejection as `unavailable` does not count as an attempt: it is retried until it ends otherwise, while
-   * the events of its key wait. `signal` aborts at the timeout. A handler that runs for as long again may overlap with the
-   * next attempt; if it succeeds after all, the event is handled.
+   * Resolves when the event's effect is committed. A rejection is retried; after the last attempt the event goes to the dead letters. A
+   * rejection with `unavailable` does not count as an attempt: the event is retried until the outcome is another, while the events of its
+   * key wait.
+   *
+   * `signal` aborts at the timeout. A handler that runs for twice the timeout may overlap with the next attempt; if the handler succeeds
+   * late, the event is handled.
    */
   handler: (event: Envelope, signal: AbortSignal) => Promise<void>;
   /**
-   * How many events of one topic are handled at once, each of another key. Default 16. The member's partitions share
-   * these slots: each can always begin one event, if there are no more partitions than this.
+   * How many events of one topic are handled at once; events of the same key are handled one at a time. Default 16. The member's partitions
+   * share these slots: each partition can always begin one event, if there are no more partitions than slots.
    */
   concurrency?: number;
   /** How often an event is tried before it goes to the dead letters. Default 5. */
@@ -43,8 +45,8 @@ export interface SubscribeOptions {
   /** Maximum time of one attempt in ms. Default 5,000. All attempts at one event together have 30 s. */
   handlerTimeoutMs?: number;
   /**
-   * Whether a dependency of all handlers of the group, e.g. their database, has an outage; asked after a failure. While
-   * it has, failures count neither as attempts nor against the event's time. Never rejects. Default: false.
+   * Whether a dependency of all handlers of the group, e.g. their database, has an outage. Called after a failure. During an outage,
+   * failures count neither as attempts nor against the event's time. Never rejects. Default: false.
    */
   isUnavailable?: () => Promise<boolean>;
   /** Called when the dead letter of an event is stored. */
@@ -57,7 +59,7 @@ export interface Subscription {
    * delivered to other members of the group, or to later ones.
    */
   stop(): Promise<void>;
-  /** Number of stored events that the member still has to handle, as far as it knows. Undefined without a broker. */
+  /** Number of stored events that the member still has to handle, as far as the member knows. Undefined without a broker. */
   lag?(): number;
   /**
    * Number of partitions of each topic that the member holds; 0 during a rebalance, or if its group has more members than
@@ -66,17 +68,17 @@ export interface Subscription {
   partitions?(): ReadonlyMap<string, number>;
 }
 
-/** The topic that keeps the events of `topic` that a group could not handle. */
+/** Returns the topic that keeps the events of `topic` that a group could not handle. */
 export function deadLetterTopic(topic: string): string {
   return `${topic}.dead-letter`;
 }
 
-/** An event that one group could not handle, with what is needed to understand and replay it. */
+/** An event that one group could not handle, with the facts that are needed to understand and replay it. */
 export interface DeadLetter {
   /** `<topic>.dead-letter`. */
   topic: string;
   group: string;
-  /** How often it was tried. */
+  /** Number of attempts at the event. */
   attempts: number;
   /** Why the last attempt failed. */
   reason: string;

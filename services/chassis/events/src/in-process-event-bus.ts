@@ -9,14 +9,17 @@ import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
 export interface InProcessEventBusOptions extends AttemptTimes {
   deadLetters: DeadLetters;
   /**
-   * The consumer groups of each topic, where they are known beforehand. Until all of them have subscribed, publishing to
-   * the topic rejects, so that no start order loses an event.
+   * The consumer groups of each topic, where they are known beforehand. Until all groups of a topic have subscribed, publishing to the
+   * topic rejects, so that no start order loses an event.
    */
   groups?: Record<string, string[]>;
   log?: Logger;
 }
 
-/** The events of one topic for one group. It stays when its last member leaves: publishing rejects until another joins. */
+/**
+ * The events of one topic for one group. The queue is kept when the group's last member leaves: publishing rejects until another member
+ * joins.
+ */
 interface GroupQueue {
   group: string;
   topic: string;
@@ -51,7 +54,10 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
     return groupQueue;
   }
 
-  /** The member with the most free slots. The queue's limit is the sum of its members', so at least one is free. */
+  /**
+   * Returns the member with the most free slots. The queue's limit is the sum of its members' limits, so at least one member has a free
+   * slot.
+   */
   function leastBusy({ members, group, topic }: GroupQueue): Member {
     const [first] = [...members].sort((a, b) => b.concurrency - b.running.size - (a.concurrency - a.running.size));
     if (!first) throw unavailable(`No member of ${group} consumes ${topic} now`);
@@ -88,7 +94,7 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
       const deliveries = events.flatMap((event) =>
         [...(groupQueues.get(event.topic)?.values() ?? [])].map((groupQueue) => ({ event, groupQueue })),
       );
-      for (const { groupQueue } of deliveries) leastBusy(groupQueue); // deliver to no group while one of them has no member
+      for (const { groupQueue } of deliveries) leastBusy(groupQueue); // if a group has no member, deliver to none
       const results = await Promise.allSettled(deliveries.map(({ event, groupQueue }) => deliver(event, groupQueue)));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw unavailable('Not every event was handled; publish them again', failed.reason);

@@ -8,7 +8,7 @@ import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
 
 export interface AssignmentOptions {
   topic: string;
-  /** How many events are handled at once. Each partition can always begin one, if there are no more of them than this. */
+  /** How many events are handled at once. Each partition can always begin one event, if there are no more partitions than this. */
   concurrency: number;
   /** Resolves when the event is handled or its dead letter stored; rejects when `stopSignal` aborted before that. */
   handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
@@ -26,7 +26,7 @@ interface Generation {
   partitions: Map<number, HeldPartition>;
   commit?: EachBatchPayload['commitOffsetsIfNecessary'];
   committing: Promise<void> | undefined;
-  /** How many partitions it has been assigned, also those without events yet. */
+  /** Number of assigned partitions, including partitions without events yet. */
   assigned: number;
 }
 
@@ -36,16 +36,16 @@ interface HeldPartition {
   resume?: (() => void) | undefined;
 }
 
-/** The pause before a message is handled again whose handling neither succeeded nor stored a dead letter. */
+/** The pause before a message is handled again, when handling it neither succeeded nor stored a dead letter. */
 const retryPauseMs = 1_000;
 
-/** A partition with more events in progress is paused, and resumes at half as many. */
+/** A partition with more events in progress than this is paused; it resumes at half of this number. */
 const pauseAbove = 1_000;
 
 /**
- * The partitions of one topic that a member holds, and their events in progress. Delivering a batch waits for nothing:
- * the member goes on fetching and sending heartbeats, and one slow key holds up neither other keys nor other partitions.
- * A partition with too much in progress is paused instead.
+ * The partitions of one topic that a member holds, and their events in progress. Delivering a batch does not wait: the member continues to
+ * fetch and to send heartbeats, and one slow key delays neither other keys nor other partitions. A partition with too many events in
+ * progress is paused instead.
  */
 export function createAssignment({ topic, concurrency, handle, log }: AssignmentOptions) {
   // Outlives rebalances: an event that is delivered again waits until its first handler has ended.
@@ -98,7 +98,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     inProgress.add(handled);
   }
 
-  /** Rejects only when revoked: within a generation Kafka does not deliver the message again. */
+  /** Rejects only after a revocation: within a generation Kafka would not deliver the message again. */
   async function handleUntilDone(message: ReceivedMessage, revokeSignal: AbortSignal, pause: Pause): Promise<void> {
     for (;;) {
       try {
@@ -117,7 +117,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     held.resume = undefined;
   }
 
-  /** Commits until nothing is due. One request runs at a time; events that finish during it are part of the next. */
+  /** Commits until no offset is due. One request runs at a time; offsets that finish during a request are part of the next one. */
   function commit(generation: Generation): Promise<void> {
     generation.committing ??= commitDue(generation);
     return generation.committing;
@@ -135,7 +135,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
         markProgress();
       }
     } catch (error) {
-      // The next finished event or `retryCommit` tries again; what is never committed is delivered again.
+      // The next finished event or `retryCommit` tries again. Events whose offset is never committed are delivered again.
       log?.debug({ err: error, topic }, 'offset commit failed; will retry');
     } finally {
       generation.committing = undefined;
@@ -145,7 +145,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
   return {
     topic,
     revoke,
-    /** The group has assigned partitions again: events that had not begun are delivered again, here or elsewhere. */
+    /** The group has assigned partitions again: events that had not begun are delivered again, to this member or another. */
     assign(partitions: number[]): void {
       revoke();
       current = newGeneration(partitions.length);
@@ -155,7 +155,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     deliver({ batch, pause, commitOffsetsIfNecessary }: Delivery): void {
       const generation = current;
       markProgress();
-      if (generation.revoked.signal.aborted) return void pause(); // resumed when it is assigned again
+      if (generation.revoked.signal.aborted) return void pause(); // resumed when the partition is assigned again
       const held = generation.partitions.get(batch.partition) ?? { progress: partitionProgress() };
       generation.partitions.set(batch.partition, held);
       generation.commit = commitOffsetsIfNecessary;
@@ -163,20 +163,20 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
       for (const message of batch.messages) start(generation, batch.partition, held, message);
       if (held.progress.unfinished > pauseAbove) held.resume ??= pause();
     },
-    /** Revokes, waits for running handlers, and at most `commitMs` for the commit of what they did. */
+    /** Revokes the partitions and waits for running handlers, then for at most `commitMs` for the commit of their offsets. */
     async drain(commitMs: number): Promise<void> {
       revoke();
       await Promise.all(inProgress);
-      await within(commitMs, 'Committing', commit(current)).catch(() => undefined); // uncommitted, it is delivered again
+      await within(commitMs, 'Committing', commit(current)).catch(() => undefined); // events without a commit are delivered again
     },
     lag: () => lagOf(current),
-    /** How many partitions it holds. */
+    /** Returns the number of partitions that the member holds. */
     size: () => (current.revoked.signal.aborted ? 0 : current.assigned),
     /** Commits offsets whose commit has failed. */
     retryCommit: (): void => void commit(current),
-    /** How long ago, in ms, the partitions were revoked without being assigned again since; else 0. */
+    /** Returns for how long, in ms, the partitions have been revoked and not assigned again; 0 while they are assigned. */
     revokedForMs: () => (current.revokedAt === undefined ? 0 : performance.now() - current.revokedAt),
-    /** For how long, in ms, there was no progress although events wait and no handler runs; else 0. */
+    /** Returns for how long, in ms, there has been no progress although events wait and no handler runs; otherwise 0. */
     noProgressForMs(): number {
       const waits = lagOf(current) > 0 || dueOf(current).length > 0;
       return waits && running === 0 ? performance.now() - progressAt : 0;

@@ -4,11 +4,11 @@ import { patchIdleTimer } from './kafka-idle-timer.ts';
 import { kafkaLog } from './kafka-log.ts';
 
 export interface KafkaConnection {
-  /** `host:port` of one broker or more; the others are discovered from them. */
+  /** `host:port` of at least one broker, from which the client discovers the others. */
   brokers: string[];
-  /** Whether by TLS. The certificates of the brokers are verified against the authorities of the process. */
+  /** Whether connections use TLS. The brokers' certificates are verified against the certificate authorities of the process. */
   tls?: boolean | undefined;
-  /** User and password, by `plain` or one of the mechanisms of SCRAM. */
+  /** User and password, for `plain` or one of the SCRAM mechanisms. */
   login?: SASLOptions | undefined;
   log?: Logger | undefined;
   /** How sockets are opened. For tests that delay or break connections. */
@@ -16,8 +16,8 @@ export interface KafkaConnection {
 }
 
 /**
- * Each producer, consumer and admin gets its own client: kafkajs shares the committed offsets of a group between all
- * consumers of one client, which corrupts them when one takes over from another.
+ * Makes a client. Each producer, consumer and admin gets its own client: kafkajs shares the committed offsets of a group between all
+ * consumers of one client, which corrupts the offsets when one consumer replaces another.
  * @param retries how often a call is tried again before it fails; 40 take about 20 s.
  */
 export function kafkaClient(connection: KafkaConnection, { retries }: { retries: number }): Kafka {

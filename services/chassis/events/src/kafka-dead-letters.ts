@@ -19,19 +19,19 @@ export interface StoredDeadLetter {
   position: string;
   /** The failed group, the number of attempts, the reason and time, and the event's position in its topic. */
   facts: DeadLetterFacts;
-  /** Undefined if the message was not an event, or its value was too large to store; the reason says which. */
+  /** Undefined if the message was not an event, or if its value was too large to store; `facts.reason` names the case. */
   event: Envelope | undefined;
   wasReplayed: boolean;
   message: KafkaMessage;
 }
 
-/** Reading a topic rejects when it has come no further for so long, in ms. */
+/** Reading a topic rejects after this time without progress, in ms. */
 const stalledMs = 30_000;
 
 export function kafkaDeadLetters(connection: KafkaConnection) {
   const producer = kafkaProducer(connection);
   return {
-    /** All dead letters of a topic, oldest first, replayed ones included. For topics that fit into memory. */
+    /** Lists all dead letters of a topic, oldest first, including replayed ones. For topics that fit into memory. */
     async list(topic: string): Promise<StoredDeadLetter[]> {
       const read = await readTopic(connection, deadLetterTopic(topic));
       const replayed = new Set(read.map(({ message }) => replayMark(message)));
@@ -39,8 +39,9 @@ export function kafkaDeadLetters(connection: KafkaConnection) {
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
     },
     /**
-     * Calls `visit` with each dead letter of a topic that was there at the start, replayed ones included, one after the other as they
-     * were stored. Reads the topic twice, since marks of replays come after their letters, and keeps the marks alone.
+     * Calls `visit` with each dead letter of a topic, one after the other in the order of storing. Includes replayed dead letters, and
+     * excludes those stored after the start. Reads the topic twice, because the mark of a replay comes after its dead letter, and keeps
+     * only the marks in memory.
      */
     async forEach(topic: string, visit: (letter: StoredDeadLetter) => Promise<void> | void): Promise<void> {
       const replayed = new Set<string | undefined>();
@@ -53,9 +54,8 @@ export function kafkaDeadLetters(connection: KafkaConnection) {
       ]);
     },
     /**
-     * Publishes the dead letter's event again, for the group that failed alone, and marks the dead letter as replayed. Other
-     * groups skip it by its header, so it does not matter whether their inboxes still know it. Rejects for a dead letter
-     * without a value.
+     * Publishes the dead letter's event again, only for the group that failed, and marks the dead letter as replayed. Other groups skip the
+     * event by its header, even if their inboxes have forgotten it. Rejects for a dead letter without a value.
      */
     async replay(topic: string, { position, facts, message }: StoredDeadLetter): Promise<void> {
       if (message.value === null) throw new Error(`The dead letter at ${position} has no value: ${facts.reason}`);
@@ -73,7 +73,7 @@ interface Read {
   message: KafkaMessage;
 }
 
-/** Undefined for a message that is no dead letter, such as the mark of a replay. */
+/** Returns undefined for a message that is not a dead letter, such as the mark of a replay. */
 function letterOf(
   topic: string,
   { position, message }: Read,
@@ -86,7 +86,7 @@ function letterOf(
   return { position, facts, event, wasReplayed: replayed.has(position), message };
 }
 
-/** All messages of a topic up to its current end. */
+/** Returns all messages of a topic up to its current end. */
 export async function readTopic(connection: KafkaConnection, topic: string): Promise<Read[]> {
   const read: Read[] = [];
   await visitTopic(connection, topic, [(each) => void read.push(each)]);
@@ -96,8 +96,8 @@ export async function readTopic(connection: KafkaConnection, topic: string): Pro
 type Visit = (read: Read) => Promise<void> | void;
 
 /**
- * Reads a topic up to its current end, once for each of `visits`, which get one message after the other. kafkajs reads in groups only, so
- * temporary groups are made and deleted.
+ * Reads a topic up to its current end, once for each of `visits`; each visit receives one message after the other. kafkajs can read only as
+ * a member of a group, so temporary groups are created and deleted.
  */
 async function visitTopic(connection: KafkaConnection, topic: string, visits: Visit[]): Promise<void> {
   const admin = kafkaClient(connection, { retries: 5 }).admin();
@@ -144,7 +144,7 @@ async function readUpTo(
   );
   let hasBegun = false;
   consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
-    if (hasBegun || !restart) finish(error); // else it begins anew, as where the coordinator of groups is being elected
+    if (hasBegun || !restart) finish(error); // otherwise kafkajs restarts it, e.g. while a group coordinator is elected
   });
   try {
     await consumer.connect();
@@ -163,7 +163,7 @@ async function readUpTo(
             await heartbeat();
           }
         } catch (error) {
-          finish(error); // else kafkajs would read the batch again
+          finish(error); // otherwise kafkajs would read the batch again
           return;
         }
         if (BigInt(batch.lastOffset()) + 1n >= end) left.delete(batch.partition);

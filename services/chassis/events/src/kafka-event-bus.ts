@@ -17,11 +17,10 @@ export interface KafkaEventBusOptions extends KafkaConnection, AttemptTimes, Mem
 const pingMs = 3_000;
 
 /**
- * The event bus on Apache Kafka. Topics and their dead-letter topics are created beforehand (`kafka-topics.ts`). During an
- * outage publishing rejects within seconds, and consumers reconnect by themselves.
- *
- * Each topic of a subscription has its own Kafka group, `<group>.<topic>`: when a new version subscribes to one more
- * topic, old members neither rebalance nor are assigned a topic that they do not know.
+ * The event bus on Apache Kafka. Topics and their dead-letter topics are created beforehand (`kafka-topics.ts`). During an outage
+ * publishing rejects within seconds, and consumers reconnect by themselves. Each topic of a subscription has its own Kafka group,
+ * `<group>.<topic>`. So when a new version subscribes to one more topic, members of the old version neither rebalance nor are assigned an
+ * unknown topic.
  */
 export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
   const { log, joinTimeoutMs = 10_000 } = options;
@@ -109,7 +108,7 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
   };
 }
 
-/** The Kafka group in which the members of `group` share a topic. */
+/** Returns the Kafka group in which the members of `group` share a topic. */
 export function kafkaGroup(group: string, topic: string): string {
   return `${group}.${topic}`;
 }

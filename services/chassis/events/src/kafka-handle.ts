@@ -34,7 +34,7 @@ export async function handleMessage(
   const { group, log, onGivenUp } = options;
   const { topic, message } = received;
   if (!isForGroup(group, message)) return;
-  const event = readEnvelope(topic, message); // what is not an event is not attempted: no attempt would change that
+  const event = readEnvelope(topic, message); // a message that is not an event would fail in every attempt, so there is none
   const failure =
     event instanceof TypeError
       ? { attempts: 0, reason: String(event) }
@@ -73,7 +73,7 @@ async function storeDeadLetter(
   }
 }
 
-/** The dead letter, then smaller ones in case the broker rejects it: with its facts it is longer than the event was. */
+/** Returns the dead letter, followed by smaller variants in case the broker rejects it: with its facts it is larger than the event. */
 function deadLettersOf({ key, value, headers = {} }: KafkaMessage, facts: DeadLetterFacts): [Message, ...Message[]] {
   const note = `(kept without its value of ${value?.length ?? 0} bytes, which the broker refused)`;
   const without = { ...facts, reason: `${facts.reason} ${note}` };

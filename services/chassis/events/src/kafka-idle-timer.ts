@@ -13,10 +13,10 @@ interface RequestQueue {
 const recheckMs = 10;
 
 /**
- * Keeps kafkajs 2.2.4 from re-arming a timer of 1 ms for ever on every idle connection (2,600 timers a second on Node 24):
- * it computes a negative delay where the broker does not throttle, and does so even when no request waits. The patch sets
- * the timer only while requests wait, for the end of the throttling or 10 ms. Upstream: tulios/kafkajs issues 1751 and
- * 1704, unmerged. The version is pinned, since this replaces a method of a private module. Idempotent.
+ * Keeps kafkajs 2.2.4 from re-arming a timer of 1 ms for ever on every idle connection (2,600 timers a second on Node 24). kafkajs computes
+ * a negative delay when the broker does not throttle, even if no request waits. The patch sets the timer only while requests wait, for the
+ * end of the throttling or 10 ms. Upstream: tulios/kafkajs issues 1751 and 1704, unmerged. The version is pinned, because the patch
+ * replaces a method of a private module. Idempotent.
  */
 export function patchIdleTimer(): void {
   const queue: { prototype: RequestQueue } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue');

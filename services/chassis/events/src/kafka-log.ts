@@ -2,13 +2,13 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import { type LogEntry, logLevel } from 'kafkajs';
 
 /**
- * Messages of ordinary rebalances, and those that repeat during an outage. kafkajs logs them as errors; the bus itself
- * logs their consequence once.
+ * Messages of ordinary rebalances, and messages that repeat during an outage. kafkajs logs them as errors; the bus itself logs the
+ * consequence once.
  */
 const ordinary =
   /rebalanc|not aware of this member|generation id|connection|connect |disconnect|broker|coordinator|leader/i;
 
-/** Logs what kafkajs logs, one level lower. */
+/** Forwards the messages of kafkajs to our log, one level lower. */
 export function kafkaLog(log: Logger | undefined): (entry: LogEntry) => void {
   return ({ namespace, level, log: entry }) => {
     const { message, error, groupId, memberId, broker, topic, retryCount } = entry;

@@ -12,8 +12,8 @@ export interface MemberTimes {
   /** After how long without a heartbeat the group reassigns a member's partitions, in ms. Default 10,000. */
   sessionTimeoutMs?: number;
   /**
-   * A consumer is replaced when it has neither fetched nor sent a heartbeat for so long, or has made no progress for so
-   * long although events wait and no handler runs. In ms, default 60,000.
+   * A consumer is replaced when it has neither fetched nor sent a heartbeat for this time, or when it has made no progress for this time
+   * although events wait and no handler runs. In ms, default 60,000.
    */
   stalledAfterMs?: number;
 }
@@ -21,11 +21,11 @@ export interface MemberTimes {
 export interface MemberOptions extends KafkaConnection, MemberTimes {
   groupId: string;
   topic: string;
-  /** How many events are handled at once, each of another key. */
+  /** How many events are handled at once; events of the same key are handled one at a time. */
   concurrency: number;
   /** For tests that emit a consumer's events. */
   makeConsumer?: (options: MemberOptions) => Consumer;
-  /** Resolves when the event is handled or its dead letter stored; rejects when `stopSignal` aborted before that. */
+  /** Resolves when the event is handled or its dead letter is stored; rejects when `stopSignal` aborts first. */
   handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export type Member = ReturnType<typeof joinGroup>;
 
 const retries = 40;
 const pauseAfter = backoff({ firstMs: 250, maxMs: 5_000 });
-/** Maximum time that `stop` waits, beyond running handlers, for an unresponsive broker. */
+/** Maximum time that `stop` waits for an unresponsive broker, in addition to the time of running handlers. */
 const commitMs = 2_000;
 const leaveMs = 3_000;
 
@@ -59,7 +59,7 @@ export function joinGroup(options: MemberOptions) {
     }
   }
 
-  /** Runs one consumer. Resolves with the reason it failed, with undefined when it was stopped. */
+  /** Runs one consumer. Resolves with the reason when the consumer fails, with undefined when it is stopped. */
   async function runConsumer(): Promise<unknown> {
     const consumer = (options.makeConsumer ?? makeConsumer)(options);
     const end = Promise.withResolvers<unknown>();
@@ -74,10 +74,10 @@ export function joinGroup(options: MemberOptions) {
     let ended = false;
 
     consumer.on(consumer.events.CRASH, ({ payload }) => end.resolve(payload.error));
-    // Other members get the events that have not begun. One that is being handled may be delivered to them as well, which
-    // their inbox detects.
+    // Other members receive the events that have not begun. An event that is being handled may also be delivered to them; their inbox
+    // detects that.
     consumer.on(consumer.events.REBALANCING, () => {
-      if (!ended) assignment.revoke(); // else the partitions belong to the consumer that replaced this one
+      if (!ended) assignment.revoke(); // otherwise the partitions belong to the next consumer
     });
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       if (ended) return;
@@ -95,7 +95,7 @@ export function joinGroup(options: MemberOptions) {
     if (stopping.signal.aborted) await assignment.drain(commitMs);
     else assignment.revoke();
     ended = true;
-    // A consumer that is still joining leaves once it has joined. A failed one is not waited for.
+    // A consumer that is still joining leaves after it has joined. A failed consumer is not waited for.
     const left = started.catch(() => undefined).then(() => consumer.disconnect());
     const outcome = within(leaveMs, 'Leaving the group', left).catch((error: unknown) =>
       log?.debug({ err: error, group: groupId, topic }, 'Kafka consumer did not leave its group'),
@@ -110,7 +110,7 @@ export function joinGroup(options: MemberOptions) {
     joined: joined.promise,
     /** How many events of its partitions are stored and not yet handled. */
     lag: () => assignment.lag(),
-    /** How many partitions it holds. */
+    /** Returns the number of partitions that the member holds. */
     partitions: () => assignment.size(),
     /** Begins no more events, waits for running handlers, commits and leaves the group. */
     async stop(): Promise<void> {

@@ -18,7 +18,7 @@ const headerNames = {
   contentType: 'content-type',
 };
 
-/** On a replayed event: the one group that it is for; all others skip it. */
+/** On a replayed event: the only group that handles it; all other groups skip it. */
 const onlyGroup = 'parley_only_group';
 
 /** The headers of a dead letter in addition to the event's. */
@@ -54,7 +54,7 @@ export function toMessage(event: Envelope): Message {
   };
 }
 
-/** Reads the event of a message. Returns a TypeError that names the missing or malformed header if it is not an event. */
+/** Reads the event of a message. If the message is not an event, returns a TypeError that names the missing or malformed header. */
 export function readEnvelope(topic: string, message: KafkaMessage): Envelope | TypeError {
   try {
     return toEnvelope(topic, message);
@@ -91,7 +91,7 @@ export function toEnvelope(topic: string, { key, value, headers }: KafkaMessage)
   };
 }
 
-/** Whether the message is for this group: only a replayed one may be for another. */
+/** Reports whether this group handles the message: only a replayed event may be for another group. */
 export function isForGroup(group: string, { headers }: KafkaMessage): boolean {
   const only = headerOf(headers, onlyGroup);
   return only === undefined || only === group;
@@ -106,7 +106,7 @@ export interface DeadLetterFacts extends HandlingFailure {
   offset: string;
 }
 
-/** The dead letter of a message: the message unchanged, with the facts as further headers. */
+/** Returns the dead letter of a message: the unchanged message with the facts as further headers. */
 export function toDeadLetter(
   { key, value, headers }: Pick<KafkaMessage, 'key' | 'value' | 'headers'>,
   facts: DeadLetterFacts,
@@ -128,7 +128,7 @@ export function toDeadLetter(
   };
 }
 
-/** The facts of a dead letter; undefined for a message that is not one. */
+/** Returns the facts of a dead letter; undefined for any other message. */
 export function deadLetterFacts({ headers }: KafkaMessage): DeadLetterFacts | undefined {
   const group = headerOf(headers, deadLetterHeaders.group);
   if (group === undefined) return undefined;
@@ -143,19 +143,19 @@ export function deadLetterFacts({ headers }: KafkaMessage): DeadLetterFacts | un
   };
 }
 
-/** The event of a dead letter, to be published again for the group that failed. */
+/** Returns the event of a dead letter, to be published again for the group that failed. */
 export function toReplay({ key, value, headers }: KafkaMessage, group: string): Message {
   const added = new Set(Object.values(deadLetterHeaders));
   const own: IHeaders = Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !added.has(name)));
   return { key, value, headers: { ...own, [onlyGroup]: group } };
 }
 
-/** Marks in the dead-letter topic that the dead letter at this position was replayed. */
+/** Makes the message that marks the dead letter at this position as replayed, for the dead-letter topic. */
 export function toReplayMark(key: Buffer | null, position: string, time: Date): Message {
   return { key, value: null, headers: { [replayedLetter]: position, [deadLetterHeaders.time]: time.toISOString() } };
 }
 
-/** The position of the dead letter that this message marks as replayed; undefined for other messages. */
+/** Returns the position of the dead letter that this message marks as replayed; undefined for other messages. */
 export function replayMark({ headers }: KafkaMessage): string | undefined {
   return headerOf(headers, replayedLetter);
 }

@@ -17,13 +17,13 @@ const attemptMs = 5_000;
 const closeMs = 4_000;
 const retryPauseMs = 100;
 /**
- * kafkajs must not retry by itself: when a partition's leader moves to a broker that has already answered for other
- * partitions, kafkajs takes that answer for all of them and drops messages. It rejects values below 1 for an idempotent
- * producer; NaN passes that check and disables retries.
+ * kafkajs must not retry by itself. When the leader of a partition moves to a broker that has already responded for other partitions,
+ * kafkajs applies that response to all partitions and loses messages. kafkajs rejects values below 1 for an idempotent producer; NaN passes
+ * that check and disables retries.
  */
 const noRetries = Number.NaN;
 const maxMessages = 1_000;
-/** Half of a broker's default limit, so that calls small enough alone are not rejected for being sent together. */
+/** Half of a broker's default limit. So calls that are small enough alone are not rejected because they were sent together. */
 export const maxRequestBytes = 512 * 1024;
 
 /** Errors that a message itself causes: the other messages of its request are sent without it. */
@@ -35,9 +35,9 @@ export function kafkaProducer(connection: KafkaConnection) {
   let closed = false;
   return {
     /**
-     * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls during a
-     * request are sent together in the next one. Rejects within about 10 s; some messages may have been stored then, and all
-     * are to be sent again later.
+     * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls made during a request
+     * are sent together in the next request. Rejects within about 10 s. Some messages may have been stored by then; send all of them again
+     * later.
      */
     async send(topic: string, messages: Message[]): Promise<void> {
       if (closed) throw unavailable('The event bus is closed');
@@ -85,7 +85,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
     }
   }
 
-  /** Retries once, because an idle connection that the broker has closed, or a new leader, shows only when sending. */
+  /** Retries once: only sending reveals that the broker has closed an idle connection, or that a partition has a new leader. */
   async function sendRequest(messages: Message[]): Promise<void> {
     try {
       await attempt(messages);
@@ -98,7 +98,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
 
   async function sendCalls(calls: Call[]): Promise<void> {
     try {
-      // A call may exceed one request: its messages are then sent in several, in order.
+      // The messages of a call may exceed one request; they are then sent in several requests, in order.
       for (const request of splitRequests(calls.flatMap(({ messages }) => messages))) await sendRequest(request);
       for (const call of calls) call.resolve();
     } catch (error) {
@@ -131,7 +131,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
         await draining;
         await producer?.disconnect();
       };
-      await within(closeMs, 'Closing', work()).catch(() => undefined); // what was not acknowledged is published again
+      await within(closeMs, 'Closing', work()).catch(() => undefined); // the relay publishes unacknowledged messages again
     },
   };
 }
@@ -154,7 +154,7 @@ function splitRequests(messages: Message[]): Message[][] {
   return requests;
 }
 
-/** How many of the first items fit into one request; at least one, which the broker rejects if it is too large. */
+/** Counts the first items that fit into one request; at least one, which the broker rejects if it is too large. */
 function countThatFits<T>(items: T[], weigh: (item: T) => { messages: number; bytes: number }): number {
   let messages = 0;
   let bytes = 0;
@@ -172,7 +172,7 @@ function sizeOf({ value, headers }: Message): number {
   return (value?.length ?? 0) + ofHeaders + 32;
 }
 
-/** Whether the broker will never accept the messages, e.g. for their size. */
+/** Reports whether the broker will never accept the messages, e.g. because they are too large. */
 export function isPermanentError(error: unknown): boolean {
   if (error instanceof DomainError) return isPermanentError(error.cause);
   return error instanceof Error && 'type' in error && permanentErrors.has(String(error.type));

@@ -2,7 +2,7 @@ export type PartitionProgress = ReturnType<typeof partitionProgress>;
 
 /** The progress of one partition between two rebalances. */
 export function partitionProgress() {
-  const begun = new Set<bigint>(); // a set keeps insertion order
+  const begun = new Set<bigint>(); // in the order of `begin`
   let next: bigint | undefined;
   let committed: bigint | undefined;
   let end: bigint | undefined;
@@ -10,17 +10,17 @@ export function partitionProgress() {
   const finishedUpTo = () => begun.values().next().value ?? next;
 
   return {
-    /** To be called in ascending order of offsets. */
+    /** Call it in ascending order of offsets. */
     begin(offset: string): void {
       begun.add(BigInt(offset));
       next = BigInt(offset) + 1n;
     },
     finish: (offset: string) => void begun.delete(BigInt(offset)),
-    /** How many have begun and not finished. */
+    /** Number of events that have begun and not finished. */
     get unfinished() {
       return begun.size;
     },
-    /** The offset to commit: everything before it is finished. Undefined if it has already been committed. */
+    /** Returns the offset to commit: all events before it are finished. Undefined if that offset has already been committed. */
     due(): string | undefined {
       const upTo = finishedUpTo();
       return upTo === undefined || upTo === committed ? undefined : String(upTo);
@@ -28,7 +28,7 @@ export function partitionProgress() {
     committed(offset: string): void {
       committed = BigInt(offset);
     },
-    /** How many events lie between the offset to commit and the end of the partition; 0 while that is unknown. */
+    /** Returns the number of events between the offset to commit and the end of the partition; 0 while the end is unknown. */
     lag(): number {
       const upTo = finishedUpTo();
       return end === undefined || upTo === undefined || upTo >= end ? 0 : Number(end - upTo);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 
-/** Bits of the operations in the answers of brokers, by the names that ACLs have. */
+/** Bits of the operations in a broker's response, by the names that ACLs use. */
 const operations = { Read: 3, Write: 4, Describe: 8, DescribeConfigs: 10 } as const;
 
 export type KafkaRight = keyof typeof operations;
@@ -15,18 +15,18 @@ export interface KafkaRights {
 }
 
 /**
- * Asks the brokers what the login may do, by what they decide themselves (KIP-430), so it holds for any authorizer. Nothing is
- * written, and topics and groups need not be there. Undefined if the brokers are older than 2.3, which do not report it.
- * @throws an error of the name `noCoordinator` where no broker takes care of a group for some seconds.
+ * Asks the brokers what the login may do. The brokers report their own decisions (KIP-430), so the result is right for any authorizer.
+ * Nothing is written, and the topics and groups need not exist. Undefined for brokers older than 2.3, which do not report rights.
+ * @throws an error with the name `noCoordinator` when a group has no coordinator for some seconds.
  *
- * kafkajs 2.2.4 has the connections for it and not these versions of the requests; the version is pinned, since this uses
- * private parts of it.
+ * kafkajs 2.2.4 has the connections but not these versions of the requests. Its version is pinned, because this module uses private parts
+ * of it.
  */
 export async function kafkaRights(
   connection: KafkaConnection,
   { topics, groups }: { topics: string[]; groups: string[] },
 ): Promise<KafkaRights | undefined> {
-  const cluster = clusterOf(kafkaClient(connection, { retries: 20 })); // a new cluster makes its topic of groups meanwhile
+  const cluster = clusterOf(kafkaClient(connection, { retries: 20 })); // a new cluster creates its offsets topic in this time
   await cluster.connect();
   try {
     const broker = await cluster.brokerPool.findConnectedBroker();
@@ -42,13 +42,13 @@ export async function kafkaRights(
   }
 }
 
-/** Only a group's coordinator reports about it, and only a login that may describe the group learns which broker that is. */
+/** Only a group's coordinator reports the rights, and only a login that may describe the group learns which broker that is. */
 async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string): Promise<ReadonlySet<KafkaRight>> {
   try {
     await broker.findGroupCoordinator({ groupId });
   } catch (error) {
     if (error instanceof Error && 'type' in error && error.type === 'GROUP_AUTHORIZATION_FAILED') return new Set();
-    // Any other failure, such as a coordinator that is about to be elected, is tried again by the call below.
+    // The call below retries after any other failure, such as a pending election of the coordinator.
   }
   const timeoutSignal = AbortSignal.timeout(coordinatorMs);
   for (;;) {
@@ -61,10 +61,10 @@ async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string):
   }
 }
 
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: answers without rights. */
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: responses without rights. */
 const electing = new Set([14, 15, 16]);
 const coordinatorMs = 10_000;
-/** The name of kafkajs' own error of this. */
+/** The name of the error that kafkajs itself throws when a group has no coordinator. */
 export const noCoordinator = 'KafkaJSGroupCoordinatorNotFound';
 
 const metadata = { apiKey: 3, apiVersion: 8, apiName: 'Metadata' };
@@ -78,17 +78,17 @@ function topicsRequest(topics: string[]): ProtocolRequest<[string, ReadonlySet<K
       encode: async () =>
         new Encoder()
           .writeArray(topics)
-          .writeBoolean(false) // creates none
-          .writeBoolean(false) // rights in the cluster
-          .writeBoolean(true), // rights in topics
+          .writeBoolean(false) // do not create topics
+          .writeBoolean(false) // without rights on the cluster
+          .writeBoolean(true), // with rights on topics
     },
     response: answer((decoder) => {
-      decoder.readInt32(); // throttled for
+      decoder.readInt32(); // throttle time
       decoder.readArray(skipBroker);
       decoder.readString(); // cluster
       decoder.readInt32(); // controller
       return decoder.readArray(() => {
-        decoder.readInt16(); // an error leaves the rights out, or means that the topic is not there
+        decoder.readInt16(); // on an error the rights are missing, or the topic does not exist
         const name = decoder.readString();
         decoder.readBoolean(); // internal
         decoder.readArray(skipPartition);
@@ -115,7 +115,7 @@ function groupRequest(groupId: string): ProtocolRequest<{ error: number; rights:
   return {
     request: { ...describeGroups, encode: async () => new Encoder().writeArray([groupId]).writeBoolean(true) },
     response: answer((decoder) => {
-      decoder.readInt32(); // throttled for
+      decoder.readInt32(); // throttle time
       const [group] = decoder.readArray(() => {
         const error = decoder.readInt16();
         for (let field = 0; field < 4; field += 1) decoder.readString(); // group, state, kind and name of its protocol

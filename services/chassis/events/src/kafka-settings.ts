@@ -9,6 +9,6 @@ export function kafkaBusOf(
   { brokers, ...connection }: ValuesOf<typeof eventSettings.kafka>,
   log: Logger,
 ): EventBus | undefined {
-  // The start does not wait for partitions: the group may wait 10 s for a dead member, and the unit can already serve.
+  // The start does not wait for partitions: the group may wait 10 s for a dead member, and the unit can already serve requests.
   return brokers && kafkaEventBus({ brokers, ...connection, joinTimeoutMs: 0, log });
 }

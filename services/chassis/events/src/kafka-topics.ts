@@ -9,7 +9,7 @@ export interface TopicOptions extends KafkaConnection {
   replication?: number | undefined;
 }
 
-/** The outcome for one topic. `note` names a difference from the declaration that is not changed. */
+/** The outcome for one topic. `note` names a difference from the declaration that `makeTopics` does not change. */
 export interface TopicOutcome {
   name: string;
   change:
@@ -28,8 +28,8 @@ interface WantedTopic extends TopicDeclaration {
 }
 
 /**
- * Creates missing topics, each with its dead-letter topic, and sets the declared retention on existing ones, and that they are not
- * compacted. Partitions, replication and other settings of existing topics stay as they are. Idempotent.
+ * Creates missing topics, each with its dead-letter topic. On existing topics sets the declared retention and disables compaction;
+ * partitions, replication and other settings stay as they are. Idempotent.
  */
 export async function makeTopics(topics: TopicDeclaration[], options: TopicOptions): Promise<TopicOutcome[]> {
   const admin = kafkaClient(options, { retries: 5 }).admin();
@@ -43,7 +43,7 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
     ]);
     const existing = new Set(await admin.listTopics());
     const missing = wanted.filter(({ name }) => !existing.has(name));
-    // Resolves to false if another process creates the topics at the same time, which has the same effect.
+    // `createTopics` resolves to false if another process creates the topics at the same time, which has the same effect.
     if (missing.length > 0) {
       await admin.createTopics({ topics: missing.map(creation), waitForLeaders: false }).catch((error: unknown) => {
         throw withReasons(error);
@@ -116,17 +116,20 @@ export interface TopicState {
   /** The minimum over all partitions of the number of replicas, and of in-sync replicas. */
   replicas: number;
   inSync: number;
-  /** How many must be in sync for an event to be accepted. Undefined as `retentionMs`. */
+  /** How many replicas must be in sync for an event to be accepted. Undefined if the topic's settings were not requested. */
   minInSync: number | undefined;
-  /** E.g. `delete`. Undefined as `retentionMs`. */
+  /** E.g. `delete`. Undefined if the topic's settings were not requested. */
   cleanupPolicy: string | undefined;
-  /** Maximum size of each partition; negative if unlimited. Undefined in the same case as `retentionMs`. */
+  /** Maximum size of each partition; negative if unlimited. Undefined if the topic's settings were not requested. */
   retentionBytes: number | undefined;
-  /** How large a request's events of one partition may be. Undefined as `retentionMs`. */
+  /** Maximum size of one partition's events in a request. Undefined if the topic's settings were not requested. */
   maxMessageBytes: number | undefined;
 }
 
-/** Describes those of the topics that exist. @param readable topics whose settings are read, which requires a separate right */
+/**
+ * Describes those of the given topics that exist.
+ * @param readable topics whose settings are read, which requires a separate right
+ */
 export async function describeTopics(
   admin: Admin,
   topics: readonly Named[],
@@ -185,7 +188,7 @@ async function adjust(admin: Admin, { name, partitions, retentionMs }: WantedTop
       !entries.some(({ configName, configValue }) => configName === setting && configValue === value),
   );
   if (differing.length === 0) return { name, change: 'is there', ...note };
-  // This call replaces all settings of the topic, so those that an operator has made are sent again.
+  // This call replaces all settings of the topic, so the settings that an operator has made are sent again.
   const kept = entries
     .filter(
       ({ configName, isDefault, readOnly }) => !isDefault && !readOnly && !wanted.some(([set]) => set === configName),

@@ -1,17 +1,18 @@
 import type { Assignment } from './kafka-assignment.ts';
 
-/** How often a consumer is looked at, in ms, and how long it may fetch without having joined again; at most these. */
+/** Upper limits in ms: how often a consumer is checked, and how long it may fetch without having joined again. */
 const longestIntervalMs = 5_000;
-const longestUnjoinedMs = 20_000; // twice what a group waits for its members
+const longestUnjoinedMs = 20_000; // twice as long as a group waits for its members
 
 /**
  * Calls `onStalled` with the reason when a consumer
  * - has shown no activity for `stalledAfterMs`, or
  * - is active and makes no progress: kafkajs can send heartbeats and fetch for ever without delivering events that wait, or
- * - goes on fetching after its partitions were revoked: when a broker that has just started answers its joining with
- *   "coordinator is loading", kafkajs fetches with the assignment of before, and what had not begun is not delivered again.
+ * - continues to fetch after its partitions were revoked: when a broker that has just started responds to a join with "coordinator is
+ * loading", kafkajs fetches with the previous assignment, and events that had not begun are not delivered again.
  *
- * Retries failed commits meanwhile. @returns how to end the watch.
+ * Retries failed commits meanwhile.
+ * @returns a function that ends the watch.
  */
 export function watchConsumer(
   onActivity: (listener: () => void) => void,

@@ -1,14 +1,14 @@
 /**
- * Releases the task's slot until `until` settles and a slot is free again; without waiting for a slot if `stopSignal` aborts. No
- * code of the task may run during the pause.
+ * Releases the task's slot until `until` settles and a slot is free again; does not wait for a slot if `stopSignal` aborts. No code of the
+ * task may run during the pause.
  */
 export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promise<void>;
 
-/** How a task is scheduled, beside its key. */
+/** How a task is scheduled, in addition to its key. */
 export interface TaskOptions {
   /** Partitions share the slots evenly. Default: one for all. */
   partition?: string;
-  /** A failure fails the later tasks of the same key and batch, and those of no other batch. Default: one for all. */
+  /** When a task fails, the later tasks of the same key and batch fail too; tasks of other batches do not. Default: one batch for all. */
   batch?: unknown;
 }
 
@@ -31,18 +31,18 @@ interface KeyQueue {
 
 interface Partition {
   running: number;
-  /** Keys with waiting tasks and no running one, the longest waiting first. */
+  /** Keys that have waiting tasks and no running task, the longest waiting key first. */
   ready: Set<string>;
-  /** Tasks whose pause is over and that wait for a slot. */
+  /** Tasks whose pause has ended and that wait for a slot. */
   resuming: Set<() => void>;
   isReserved: boolean;
 }
 
 /** Runs tasks: tasks of one key in order, one at a time; tasks of different keys concurrently, up to a limit. 0 runs none. */
 export function keyedQueue(limit: number) {
-  /** A key is here from its first task to the end of its last. */
+  /** Contains a key from the start of its first task to the end of its last. */
   const keyQueues = new Map<string, KeyQueue>();
-  /** Ordered by when each was last given a slot, the longest ago first. */
+  /** Ordered by the time at which each partition last got a slot, oldest first. */
   const partitions = new Map<string, Partition>();
   let running = 0;
 
@@ -98,7 +98,7 @@ export function keyedQueue(limit: number) {
     fillSlots();
   }
 
-  /** The partition that gets the next slot: of those with something to run, the one with the fewest running tasks. */
+  /** Returns the partition that gets the next slot: among those with work, the one with the fewest running tasks. */
   function nextPartition(): [name: string, partition: Partition] | undefined {
     if (running >= limit) return undefined;
     let chosen: [string, Partition] | undefined;
@@ -139,8 +139,8 @@ export function keyedQueue(limit: number) {
 
   return {
     /**
-     * Settles as the task does. When a task rejects, those of its batch behind it on its key reject likewise without being
-     * run, because the failed one is delivered again and must come before them. Tasks of other batches run all the same.
+     * Settles as the task does. When a task rejects, the tasks of the same key and batch behind it reject too and do not run, because the
+     * failed task is delivered again and must come before them. Tasks of other batches still run.
      */
     run(key: string, task: Task, { partition: name = '', batch }: TaskOptions = {}): Promise<void> {
       return new Promise((resolve, reject) => {

@@ -214,7 +214,7 @@ onKafka((test) => {
     const producer = connect();
     const network = kafkaNetwork();
     const seen = new Set<string>();
-    // kafkajs itself would notice after more than 5 s.
+    // kafkajs itself would need more than 5 s to notice.
     await connect({ ...network, stalledAfterMs: 1_000, sessionTimeoutMs: 6_000 }).subscribe({
       group: 'a',
       topics: [topic],
@@ -243,7 +243,7 @@ onKafka((test) => {
         concurrency: 4,
         async handler({ id, key }) {
           perMember[name]++;
-          // Like a database inbox: a second delivery of the event waits, and then sees the mark.
+          // As with a database inbox, a second delivery of the event waits, and then finds the mark.
           await new Promise(setImmediate);
           if (inbox.has(id)) return;
           inbox.add(id);
@@ -303,7 +303,7 @@ onKafka((test) => {
       handler: async ({ id }) => void second.push(id),
     });
     await eventually('the rest is handled', () => second.length === 2);
-    // A member that leaves without notice would hold its partitions for 10 s: until its session expires and the group rebalances.
+    // If a member left without notice, its partitions would stay with it for 10 s, until its session expires and the group rebalances.
     t.true(performance.now() - stoppedAt < 9_500, 'before the session times out');
     t.deepEqual(first, [done.id]);
     t.is(next.lag?.(), 0);

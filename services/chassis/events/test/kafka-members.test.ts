@@ -120,7 +120,7 @@ function emittingConsumer(options: MemberOptions) {
 
 type Taken = Pick<Envelope, 'id' | 'key'>;
 
-/** An inbox that all members share, as a database is. */
+/** An inbox that all members share, as they share a database in production. */
 function effectsOf() {
   const all = new Set<string>();
   const byKey = new Map<string, string[]>();
@@ -135,7 +135,7 @@ function effectsOf() {
   };
 }
 
-/** A member in a process of its own. While it is held, what it was given stays unfinished and without effect. */
+/** Starts a member in its own process. While the member is held, the events that it has received stay unfinished and without effect. */
 async function startMember(t: ExecutionContext, topic: string, take: (event: Taken) => void) {
   const member: ChildProcess = fork(child, [testBrokers.join(','), topic]);
   t.teardown(() => member.kill('SIGKILL'));
@@ -146,7 +146,7 @@ async function startMember(t: ExecutionContext, topic: string, take: (event: Tak
     take(event);
     member.send(event.id);
   };
-  await once(member, 'message'); // it has joined
+  await once(member, 'message'); // the member has joined
   member.on('message', (event: Taken) => {
     count++;
     if (isHeld) held.push(event);

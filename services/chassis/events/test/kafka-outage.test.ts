@@ -21,7 +21,9 @@ onKafka((test) => {
     });
     const bus = connect({ socketFactory: network.socketFactory });
     const over = new AbortController();
-    /** Like a relay: the next event of a key once this one is published, else the same again. */
+    /**
+     * Each writer works as a relay does: it publishes the next event of its key after a success, and the same event again after a failure.
+     */
     const writers = keys.map((key) => {
       const writer = { count: 0, refusals: 0, running: Promise.resolve() };
       const run = async () => {

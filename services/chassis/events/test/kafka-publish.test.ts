@@ -95,7 +95,7 @@ onKafka((test) => {
     await bus.publish([event('1')]);
     network.freeze();
     const frozenAt = performance.now();
-    await bus.publish([event('1')]); // once more over a new connection, since the old one may have been idle
+    await bus.publish([event('1')]); // retried on a new connection, as the old one may have been idle
     t.true(performance.now() - frozenAt < 30_000);
   });
 

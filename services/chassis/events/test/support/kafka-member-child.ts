@@ -1,8 +1,8 @@
 import { kafkaEventBus } from '../../src/kafka-event-bus.ts';
 
 /**
- * A member of group `a` in its own process: `node kafka-member-child.ts BROKERS TOPIC`. It sends each received event to
- * its parent, and has handled it when the parent sends back the event's id.
+ * A member of group `a` in its own process: `node kafka-member-child.ts BROKERS TOPIC`. The process sends each received event to its
+ * parent. An event is handled when the parent sends back the event's id.
  */
 const [, , brokers = '', topic = ''] = process.argv;
 const waiting = new Map<string, () => void>();

@@ -8,7 +8,7 @@ export interface KafkaNetwork {
   readonly produceRequests: number;
   /** Delays responses on the open connections until the returned function is called. */
   holdResponses(): () => void;
-  /** The open connections transfer no more bytes in either direction, and stay open. New ones work. */
+  /** Stops all transfer on the open connections, in both directions, without closing them. New connections work. */
   freeze(): void;
   /** Closes the open connections and refuses new ones. */
   cut(): void;

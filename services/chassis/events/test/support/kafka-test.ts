@@ -19,7 +19,7 @@ export function onKafka(define: (test: TestFn) => void): void {
 
 export const partitions = 3;
 
-/** A topic for this test, events for it, and connections that close with the test. */
+/** Makes a topic for this test, events for the topic, and connections that close with the test. */
 export async function kafkaSetup(t: ExecutionContext, brokers = testBrokers) {
   const topic = `test-${randomUUID()}`;
   await makeTopics([{ name: topic, partitions, retentionMs: usualRetentionMs }], { brokers });
