@@ -27,7 +27,7 @@ export function accessCheck(type: string, name: string, field: FieldDefinitionNo
   };
 }
 
-/** The credentials in the `@access` of a root field; empty: public; undefined: it has no `@access`. */
+/** Returns the credentials in the `@access` of a root field; an empty list for a public field; undefined without `@access`. */
 function credentialsOf(field: FieldDefinitionNode | undefined | null): CredentialKind[] | undefined {
   const directive = field?.directives?.find(({ name }) => name.value === 'access');
   const by = directive?.arguments?.find(({ name }) => name.value === 'by')?.value;
@@ -36,7 +36,7 @@ function credentialsOf(field: FieldDefinitionNode | undefined | null): Credentia
 }
 
 /**
- * Enforces `@access` of every root field in the subgraph too, in case the gateway is wrong.
+ * Also enforces `@access` of every root field in the subgraph, in case the gateway has a bug.
  * @throws Error when a root field has no `@access`.
  */
 export function enforceAccess<Context extends { caller: Caller }>(schema: GraphQLSchema): GraphQLSchema {

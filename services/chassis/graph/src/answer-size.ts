@@ -27,11 +27,11 @@ export class JsonText {
 
 interface AnswerWriter {
   (answer: object): string;
-  /** Serializes an answer with these JSON texts. */
+  /** Serializes an answer that contains these JSON texts. */
   (answer: object, texts: readonly JsonText[]): string | Buffer;
 }
 
-/** Serializes responses, and replaces one that is too large by an error. This includes values that were not charged to a budget. */
+/** Serializes responses. A response that is too large is replaced by an error, even if its values were not charged to a budget. */
 export function answerWriter(maxBytes: number): AnswerWriter {
   const refusal = `${JSON.stringify({ errors: [graphError(answerTooLarge())] })}\n`;
   const write = (answer: object, texts: readonly JsonText[] = []) => {
@@ -44,15 +44,15 @@ export function answerWriter(maxBytes: number): AnswerWriter {
   return write as AnswerWriter;
 }
 
-/** Bytes, because a string of them all would be copied several times. */
+/** Joins the texts as bytes, because a string of all of them would be copied several times. */
 function joined(answer: string, texts: readonly JsonText[]): Buffer {
   const parts = texts.reduce<(string | Buffer)[]>((all, each) => each.writtenInto(all), [answer]);
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 /**
- * Whether a value takes more than `maxBytes` as JSON. Computed without serializing it, because an object that many places share is
- * small in memory and large as JSON. It never overestimates.
+ * Reports whether a value takes more than `maxBytes` as JSON. The size is computed without serializing, because an object with many
+ * references to it is small in memory and large as JSON. The size is never overestimated.
  */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   const rest = [value];

@@ -6,8 +6,8 @@ import type { GraphQLResolveInfo } from 'graphql';
 export type FieldPlace = { path: Pick<GraphQLResolveInfo['path'], 'key'> };
 
 /**
- * The key under which the effect of a root field commits: the same in each retry of a request with an `Idempotency-Key`, different for
- * each of its fields. Undefined without that header.
+ * Returns the key under which the effect of a root field commits. The key is the same in each retry of a request with an `Idempotency-Key`,
+ * and different for each field of the request. Undefined without that header.
  */
 export function effectKeyOf({ idempotencyKey }: Caller, { path }: FieldPlace): string | undefined {
   if (idempotencyKey === undefined) return undefined;

@@ -21,7 +21,10 @@ export function graphError({ kind, message, reason, fields, details }: DomainErr
   });
 }
 
-/** The outcome for metrics, from the errors as clients see them. `NOT_IMPLEMENTED` counts as refused, because no operator can help. */
+/**
+ * Returns the outcome for metrics, derived from the errors as clients see them. `NOT_IMPLEMENTED` counts as refused, because no operator
+ * can help.
+ */
 export function graphOutcome(errors: readonly GraphQLFormattedError[] = []): Outcome {
   if (errors.length === 0) return 'ok';
   return errors.every(({ extensions }) => isRefusal(Number(extensions?.statusCode))) ? 'refused' : 'error';
@@ -32,8 +35,9 @@ function isRefusal(status: number): boolean {
 }
 
 /**
- * Formats an error of a resolver. A DomainError gets the contract's shape; GraphQL's own errors (syntax, validation, variables)
- * keep their code, as 400; any other error is logged and masked. One that its own caller aborted is no failure, and not logged.
+ * Formats an error of a resolver. A DomainError gets the contract's shape; GraphQL's own errors (syntax, validation, variables) keep their
+ * code, as 400; any other error is logged and masked. When the caller itself aborted the operation, the error is not a failure and not
+ * logged.
  */
 export function formatGraphError(log: Pick<Logger, 'warn' | 'error'>) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
@@ -54,7 +58,7 @@ export function formatGraphError(log: Pick<Logger, 'warn' | 'error'>) {
     }
     const code = formatted.extensions?.code;
     if (original instanceof GraphQLError && typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') {
-      // The gateway's server would take `http` for the status of its whole answer.
+      // The gateway's server would use `http` as the status of its whole response.
       const { stacktrace: _, http: __, ...extensions } = formatted.extensions ?? {};
       return { message: formatted.message, ...place, extensions: { statusCode: 400, ...extensions } };
     }

@@ -8,7 +8,7 @@ const schema = buildSchema(`
   type Query { things: [Thing!]! }
 `);
 
-/** The selected fields that a resolver of `things` gets. */
+/** Returns the selected fields that a resolver of `things` receives. */
 async function selected(document: string, variableValues: Record<string, unknown> = {}): Promise<SelectedFields> {
   let fields: SelectedFields | undefined;
   const things = (_args: unknown, _context: unknown, info: GraphQLResolveInfo) => {

@@ -9,16 +9,16 @@ import {
   type SelectionNode,
 } from 'graphql';
 
-/** The part of a resolver's `info` that has its selection and its place. */
+/** The part of a resolver's `info` that has its selection and its place in the answer. */
 export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues' | 'path'>;
 
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 
-/** The fields that a query selects of a resolver's result, or of each object in its list. */
+/** Returns the fields that a query selects from a resolver's result, or from each object of a list result. */
 export function selectedFields({ fieldNodes, fragments, variableValues }: FieldInfo): SelectedFields {
   const cached = known.get(fieldNodes);
-  if (cached) return cached; // the elements of a list share their nodes
-  const nameOf = new Map<string, string>(); // by alias
+  if (cached) return cached; // all elements of a list have the same nodes
+  const nameOf = new Map<string, string>(); // field names by alias
 
   function collect(selections: readonly SelectionNode[]): void {
     for (const selection of selections) {

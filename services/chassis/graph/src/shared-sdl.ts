@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The schema of a subgraph as it is composed and served: the shared directives and types, then its own SDL. */
+/** Returns the schema of a subgraph as it is composed and served: the shared directives and types, then its own SDL. */
 export function withSharedSdl(ownSdl: string): string {
   return `${shared}\n${ownSdl}`;
 }
