@@ -11,7 +11,7 @@ const functions: Record<string, number> = { length: 1, count: 1, value: 1, match
 
 type Query = ReturnType<typeof parse>;
 
-/** Why a text is not a JSONPath (RFC 9535) within our limits; undefined if it is. Completes "<path> …". */
+/** Returns why a text is not a JSONPath (RFC 9535) within our limits; undefined if the text is valid. Completes "<path> …". */
 export function pathProblem(text: string): string | undefined {
   if ([...text].length > maxPathLength) return `must have at most ${maxPathLength} characters`;
   if (depthOf(text) > maxDepth) return `must have at most ${maxDepth} brackets within each other`;
@@ -62,7 +62,7 @@ function functionProblem(node: unknown): string | undefined {
   return undefined;
 }
 
-/** The position of a syntax error, without quoting the text. */
+/** Returns the position of a syntax error, without quoting the text. */
 function placeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('location' in error)) return '';
   const { location } = error as { location?: { start?: { offset?: number } } };

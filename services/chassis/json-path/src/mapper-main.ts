@@ -8,7 +8,7 @@ import { MappingTooLarge, mappedJson } from './mapping.ts';
 function mapped({ mapping, payloadJson, maxProcessorMs, maxCharacters }: MappingTask): MappingAnswer {
   try {
     const map = () => ({ json: mappedJson(mapping, JSON.parse(payloadJson), maxCharacters) });
-    // This also ends a regular expression that backtracks endlessly.
+    // The time limit also ends a regular expression that backtracks endlessly.
     return withinProcessorTime(maxProcessorMs, map, { patience: 5 }) ?? { problem: 'MAPPING_TOO_SLOW' };
   } catch (error) {
     const isTooLarge = error instanceof MappingTooLarge || error instanceof RangeError;
@@ -16,6 +16,6 @@ function mapped({ mapping, payloadJson, maxProcessorMs, maxCharacters }: Mapping
   }
 }
 
-// The first mapping of a process is several times slower, and must not count against a tenant's.
+// The first mapping of a process is several times slower than later ones, and must not count against a tenant's time.
 mapped({ mapping: { a: '$..a[?@.b]' }, payloadJson: '{"a":[{"b":1}]}', maxProcessorMs: 10_000, maxCharacters: 100 });
 performTasks(mapped);

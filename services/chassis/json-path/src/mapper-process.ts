@@ -25,11 +25,11 @@ export class MappingError extends Error {
 
 export interface MapperLimits {
   heapMb: number;
-  /** Time in ms beyond a task's own limit after which its process is killed. */
+  /** A process is killed when a task exceeds its own time limit by this many ms. */
   killAfterMs: number;
 }
 
-/** A generous bound on the memory of a process beside its heap. */
+/** A generous bound on the memory of a process outside of its heap. */
 const besideHeapMb = 128;
 
 export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {

@@ -47,7 +47,7 @@ test('a field named __proto__ is a field, and paths reach nothing that JSON does
   t.is(await map(mapping), '{"__proto__":87,"a":null,"b":null,"c":null}');
 });
 
-/** 60 levels of 20 members each. */
+/** An object with 60 levels of 20 members each. */
 function deep(): object {
   let value: object = {};
   for (let level = 0; level < 60; level += 1) value = { a: value, b: Array.from({ length: 20 }, (_, n) => n) };

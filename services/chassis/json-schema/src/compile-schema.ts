@@ -8,7 +8,7 @@ export type Dialect = 'draft-07' | '2020-12';
 
 export interface CompileOptions {
   dialect: Dialect;
-  /** Collects all problems of a value rather than the first one. */
+  /** Whether to collect all problems of a value, or only the first one. */
   all: boolean;
   /** The patterns of this schema, shared by its compiled forms. */
   patterns: Patterns;
@@ -31,8 +31,8 @@ const options: Options = {
 };
 
 /**
- * Compiles a schema with its own ajv instance: a shared one would retain every schema and mix up the `$id`s of tenants. It fetches
- * nothing, because only ajv's asynchronous compilation can.
+ * Compiles a schema with its own ajv instance: a shared instance would retain every schema and mix up the `$id`s of tenants. Nothing is
+ * fetched, because only ajv's asynchronous compilation can fetch.
  * @throws Error of ajv, or of the engine for regular expressions
  */
 export function compileSchema(schema: object, { dialect, all, patterns }: CompileOptions): ValidateFunction {
@@ -42,8 +42,9 @@ export function compileSchema(schema: object, { dialect, all, patterns }: Compil
     regExp: Object.assign((pattern: string) => patterns.of(pattern), { code: 'linearRegExp' }),
   };
   const ajv = new classes[dialect]({ ...options, code, allErrors: all, meta: false, validateSchema: false });
-  ajv.removeKeyword('id'); // a keyword of draft-04, which ajv rejects
-  // The dialect is already chosen, and ajv would look up `$schema`. `$async` is an extension of ajv that makes the check a promise.
+  ajv.removeKeyword('id'); // ajv rejects this keyword of draft-04
+  // `$schema` is removed because the dialect is already chosen, and ajv would look `$schema` up. `$async` is removed because it is an
+  // extension of ajv that makes the check a promise.
   const { $schema: _, $async: __, ...rest } = schema as Record<string, unknown>;
   return ajv.compile(rest);
 }
@@ -65,7 +66,7 @@ function metaSchema(dialect: Dialect): ValidateFunction {
   return validate;
 }
 
-/** The dialect named by `$schema`; undefined for an unsupported one. */
+/** Returns the dialect named by `$schema`; undefined for an unsupported one. */
 export function dialectOf(schema: unknown): Dialect | undefined {
   const named = isJsonObject(schema) ? schema['$schema'] : undefined;
   if (named === undefined) return '2020-12';

@@ -5,10 +5,10 @@ const maxFields = 20;
 const maxKeyLength = 100;
 const maxMessageLength = 300;
 
-/** Keywords whose error only repeats that a subschema failed, which reports its own errors. */
+/** Keywords whose error only repeats that a subschema failed; the subschema reports its own errors. */
 const summaries = new Set(['allOf', 'if', '$ref', 'propertyNames']);
 
-/** The errors of ajv by path below `root`, without values: one per path, at most 20 paths. */
+/** Returns the errors of ajv by path below `root`, without values: one error per path, at most 20 paths. */
 export function errorFields(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   const fields = new Map<string, string>();
   const telling = errors.filter(({ keyword }) => !summaries.has(keyword));
@@ -41,7 +41,7 @@ function messageOf({ keyword, params, message = 'must be valid' }: ErrorObject):
   return shortened(text, maxMessageLength);
 }
 
-/** A key of a JSON pointer. */
+/** Decodes a key of a JSON pointer. */
 function unescaped(key: string): string {
   return key.replaceAll('~1', '/').replaceAll('~0', '~');
 }

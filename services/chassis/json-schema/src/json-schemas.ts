@@ -14,41 +14,44 @@ export type JsonSchemas = ReturnType<typeof jsonSchemas>;
 
 export interface SchemaOptions {
   /**
-   * For schemas that the tenant did not write, such as those of a connector's tools. Violations of the meta-schema and patterns without
-   * a linear-time check are ignored, and an unknown dialect is read as the nearest known one. Default false.
+   * For schemas that the tenant did not write, such as the schemas of a connector's tools. Violations of the meta-schema are ignored, and
+   * so are patterns without a linear-time check; an unknown dialect is read as the nearest known one. Default false.
    */
   lenient?: boolean;
-  /** The tenant whose share of memory and processor time is charged. Default: none is charged. */
+  /** The tenant whose share of memory and processor time is charged. Default: no tenant is charged. */
   tenantId?: number;
 }
 
 export const schemaLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
 export const argsLimits = { maxBytes: 262_144, maxDepth: 64, maxValues: 50_000 };
 
-/** Maximum compile time of a schema in ms. Lenient schemas get less, because the tool's server checks the arguments too. */
+/** Maximum compile time of a schema in ms. Lenient schemas get less time, because the tool's server also checks the arguments. */
 const compileMs = { strict: 250, lenient: 40 };
 const checkMs = 50;
 
 /** Memory for compiled schemas, in bytes. */
 const maxMemory = 64 * 2 ** 20;
-/** Estimated bytes of two compiled forms per byte of schema, and of a pattern's step with its cached states. */
+/**
+ * Estimated memory in bytes. `byte`: for each byte of a schema, in two compiled forms. `step`: for each step of a pattern, with its cached
+ * states.
+ */
 const memory = { byte: 36, step: 750 };
 
-/** The time that one tenant's watched work may take: as a burst, and per second. */
+/** The processor time that one tenant's schemas may take to compile and to check: as a burst, and per second. */
 const defaultTime = { burstMs: 2_000, msPerSecond: 50 };
 
 /** Checks with fewer steps than this are short, so they run without a time limit. */
 const maxUnwatchedSteps = 50_000;
 
-/** For larger args only the first problem is reported, because each value and keyword may have one. */
+/** For args with more steps only the first problem is reported, because each value and keyword may have a problem. */
 const maxCollectedSteps = 200_000;
 
-/** Pause in ms before a schema that exceeded its time is used again. */
+/** Time in ms for which a schema that exceeded its time limit is refused. */
 const restMs = 60_000;
 
 interface Compiled {
   first: ValidateFunction;
-  /** Compiled when there are problems to collect; undefined where that takes too long. */
+  /** Compiled when there are problems to collect; undefined if compiling takes too long. */
   all?: ValidateFunction | undefined;
   compileAll: () => ValidateFunction;
   compileMs: number;
@@ -88,7 +91,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     const patterns = patternsOf({ isLenient: lenient });
     const compiledWith = (all: boolean) => compileSchema(schema, { dialect, all, patterns });
     const limitMs = compileMs[lenient ? 'lenient' : 'strict'];
-    // Compiles the meta-schema first, so that its time is not charged to this schema.
+    // The meta-schema is compiled first, so that this time is not charged to the schema.
     if (!lenient) metaErrors({}, dialect);
     try {
       const first = withinProcessorTime(limitMs, () => {
@@ -129,7 +132,9 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     }
   }
 
-  /** Undefined if there is no time for it; then only the first problem is reported. */
+  /**
+   * Returns the validator that collects all problems. Undefined if there is no time to compile it; then only the first problem is reported.
+   */
   function collecting(schema: Compiled, tenantId: number | undefined): ValidateFunction | undefined {
     if ('all' in schema || !times.has(tenantId)) return schema.all;
     schema.all = times.take(tenantId, () => withinProcessorTime(schema.compileMs, schema.compileAll));
@@ -138,7 +143,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
 
   return {
     /**
-     * The problems of a schema, by path below `path`; empty if it can check arguments.
+     * Returns the problems of a schema, by path below `path`; empty if the schema can check arguments.
      * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW`: the tenant has used up its time
      */
     schemaProblems(schema: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
@@ -147,8 +152,8 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     },
 
     /**
-     * The problems of arguments (an object), by path below `path`; empty if there are none. No message quotes a value.
-     * @param schema undefined or null: any object will do
+     * Returns the problems of arguments (an object), by path below `path`; empty if there are none. No message quotes a value.
+     * @param schema undefined or null: any object is valid
      * @throws DomainError `invalid` with `SCHEMA_INVALID`: see `schemaProblems`; with `SCHEMA_TOO_SLOW`: the check takes too long
      */
     argsProblems(schema: unknown, args: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
@@ -196,10 +201,10 @@ function nearestDialect(schema: object): Dialect {
   return typeof named === 'string' && named.includes('draft-0') ? 'draft-07' : '2020-12';
 }
 
-/** Keywords that can take more than linear time: recursion, patterns, and comparisons of all pairs. */
+/** Keywords whose check can take more than linear time: recursion, patterns, and comparisons of all pairs. */
 const slowKeywords = /"(?:\$ref|\$dynamicRef|\$recursiveRef|pattern|patternProperties|uniqueItems|format)":/u;
 
-/** Shortens quotes of the schema that are longer than a name. */
+/** Shortens quotes of the schema if they are longer than a name. */
 function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return 'it is nested too deeply';
   const text = error instanceof Error ? error.message : 'it is not valid';

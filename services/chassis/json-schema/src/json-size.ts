@@ -1,17 +1,17 @@
 export interface JsonLimits {
   maxBytes: number;
   maxDepth: number;
-  /** Maximum number of values, nested ones included. */
+  /** Maximum number of values, including nested values. */
   maxValues: number;
 }
 
 export interface JsonSize {
   values: number;
-  /** Names the exceeded limit; undefined if none is. Completes "<path> …". */
+  /** The exceeded limit; undefined if no limit is exceeded. Completes "<path> …". */
   problem: string | undefined;
 }
 
-/** Measures a JSON value without recursion, so that its depth does no harm, and stops at the first limit that it exceeds. */
+/** Measures a JSON value without recursion, so that deep nesting cannot overflow the stack. Stops at the first exceeded limit. */
 export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: JsonLimits): JsonSize {
   const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   let bytes = 0;
@@ -39,7 +39,7 @@ export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: J
   return { values, problem: undefined };
 }
 
-/** About as many as in JSON, where escapes may add some. */
+/** Returns about the size of the value as JSON, where escapes may add some bytes. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value) + 3;
   if (typeof value === 'object' && value !== null) return 3;

@@ -2,10 +2,10 @@ import { RE2JS } from 're2js';
 
 /** The part of `RegExp` that ajv uses. */
 export interface LinearRegExp {
-  /** The size of the compiled program. */
+  /** The number of steps of the compiled program. */
   steps: number;
   test(text: string): boolean;
-  /** Returns the pattern: ajv shares an expression between patterns with the same text. */
+  /** Returns the pattern, because ajv shares one expression between patterns with the same text. */
   toString(): string;
 }
 
@@ -14,10 +14,13 @@ const maxLength = 1_000;
 /** Maximum steps of a program, which is also the cost of each character. `{n,m}` multiplies steps. */
 const maxSteps = 1_000;
 
-/** Maximum steps of all patterns of a schema. A step takes about 700 bytes, thousands of times its text. */
+/**
+ * Maximum steps of all patterns of a schema. A step takes about 700 bytes of memory, which can be thousands of times its part of the
+ * pattern's text.
+ */
 const maxSchemaSteps = 10_000;
 
-/** Number of characters after which cached states are dropped; a state takes up to 8 bytes per step. */
+/** Cached states are dropped after this number of characters; a state takes up to 8 bytes per step. */
 const keepsStatesFor = 50;
 
 export type Patterns = ReturnType<typeof patternsOf>;
@@ -55,9 +58,9 @@ export function patternsOf({ isLenient }: { isLenient: boolean }) {
 }
 
 /**
- * Compiles a pattern of JSON Schema for an engine that takes time in proportion to the text, whatever the pattern. In contrast to
- * JavaScript, it has no lookaround, no backreferences and no long names of Unicode properties; `\s` is ASCII white space, and `.`
- * matches all but line feeds.
+ * Compiles a pattern of JSON Schema for an engine whose time is proportional to the text, for any pattern. In contrast to JavaScript, the
+ * engine has no lookaround, no backreferences and no long names of Unicode properties; `\s` is ASCII white space, and `.` matches all but
+ * line feeds.
  * @throws Error that says what is wrong with the pattern
  */
 function linearRegExp(pattern: string): LinearRegExp {

@@ -3,20 +3,20 @@ import { createContext, Script } from 'node:vm';
 const context = createContext({ work: undefined });
 const call = new Script('work()');
 
-/** Work that used up to this share of its time may be restarted. */
+/** Work is restarted only if its own processor time was less than this share of the limit. */
 const maxRunShare = 0.8;
 
 export interface ProcessorTimeOptions {
   /**
-   * A busy machine may suspend this thread for longer than the work takes. The work is then restarted once, with its limit extended by
-   * the lost time, up to this multiple of it. The thread is blocked meanwhile. 0: never restarted. Default 20.
+   * A busy machine may suspend this thread for longer than the work takes. The work is then restarted once, with its limit multiplied to
+   * make up for the lost time, at most by this factor. The thread is blocked meanwhile. 0: never restarted. Default 20.
    */
   patience?: number;
 }
 
 /**
- * Runs synchronous work and terminates it, even in an endless loop, after about `ms` of processor time. Restarted work may take up to
- * twice that, or more if the machine becomes idle meanwhile. Starting the watchdog thread costs 0.1 ms.
+ * Runs synchronous work and terminates it, even in an endless loop, after about `ms` of processor time. Restarted work may take up to twice
+ * this time, or more if the machine becomes idle meanwhile. Starting the watchdog thread costs 0.1 ms.
  * @returns undefined if the work was terminated
  */
 export function withinProcessorTime<Result extends object>(
@@ -28,7 +28,7 @@ export function withinProcessorTime<Result extends object>(
   const result = within(ms, work);
   if (result || patience === 0) return result;
   const ran = (processorMs() - startedAt) / ms;
-  // Work that used nearly all of its time was slow itself rather than suspended.
+  // Work that used nearly all of its time was itself slow; the thread was not suspended.
   return ran < maxRunShare ? within(Math.ceil(ms * Math.min(patience, 1 / ran)), work) : undefined;
 }
 
@@ -44,13 +44,13 @@ function within<Result extends object>(timeout: number, work: () => Result): Res
   }
 }
 
-/** Checked by code, because the error belongs to another context's class. */
+/** Compares the code, because the error is an instance of another context's class. */
 function isTimeout(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
 
-/** Processor time that this thread has taken. */
+/** Returns the processor time of this thread so far. */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -18,7 +18,7 @@ function nested(levels: number, wrap: (inner: unknown) => unknown): unknown {
   return value;
 }
 
-/** Doubles its work with each of 30 definitions. */
+/** A schema whose check takes twice the work for each of its 30 definitions. */
 const doubling = {
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(
@@ -325,7 +325,7 @@ test('a schema is compiled once, and a bounded number is kept', (t) => {
   }
 });
 
-/** Few bytes, whose patterns have steps in the ten thousands. */
+/** A short schema whose patterns have tens of thousands of steps. */
 const repeating = (from: number) => ({
   properties: Object.fromEntries(
     Array.from({ length: 200 }, (_, n) => [`p${n}`, { type: 'string', pattern: `^[a-z]{1,${from + n}}$` }]),
