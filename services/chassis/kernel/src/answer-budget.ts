@@ -5,16 +5,16 @@ export const defaultMaxAnswerBytes = 33_554_432;
 
 export type AnswerBudget = ReturnType<typeof answerBudget>;
 
-/** The remaining budget, for the one read that runs. */
+/** The remaining budget, for the one read that is running. */
 export interface AnswerAllowance {
   readonly remainingBytes: number;
   charge(bytes: number): void;
 }
 
 export interface SelectedFields {
-  /** The number of names (aliases) under which the field is in the answer; 0: it is not selected. */
+  /** The number of names (aliases) under which the answer contains the field; 0 if the field is not selected. */
   times(field: string): number;
-  /** The bytes charged for one object, beside its texts and JSON values. */
+  /** The bytes charged for one object, in addition to its texts and JSON values. */
   readonly objectBytes: number;
 }
 
@@ -24,14 +24,14 @@ export interface ListBounds {
   fields: SelectedFields;
 }
 
-/** The size of an object in memory, which is more than a small object takes as JSON. */
+/** Returns the size of an object in memory, which for a small object exceeds its size as JSON. */
 export function objectBytesOf(fields: number): number {
   return 96 + 12 * fields;
 }
 
 /**
- * The remaining bytes of one request's answer. Lists are charged before their rows leave the database, so that one
- * request cannot fill the memory of the process, however many aliases it uses.
+ * The remaining bytes of one request's answer. Lists are charged before their rows leave the database, so that one request cannot fill the
+ * memory of the process, regardless of its number of aliases.
  */
 export function answerBudget(maxBytes: number) {
   let remainingBytes = maxBytes;
@@ -51,7 +51,7 @@ export function answerBudget(maxBytes: number) {
     /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, if less remains. */
     charge: allowance.charge,
     /**
-     * Runs one read at a time, in the order of the calls: concurrent lists would each count the whole remaining budget as theirs.
+     * Runs one read at a time, in the order of the calls: otherwise each of several concurrent lists would use the whole remaining budget.
      * Open the transaction inside `read`, so that a read that waits holds no connection.
      */
     runExclusive<T>(read: (allowance: AnswerAllowance) => Promise<T>): Promise<T> {

@@ -25,8 +25,8 @@ export interface Caller {
   /** The client's address, if a client caused the call. */
   ip?: string;
   /**
-   * Derived from the `Idempotency-Key` of the request: the same in all its retries, different for any other request. Each
-   * field of the request commits its effect under a key derived from it (`effectKey` of `CallerRequest`).
+   * Derived from the `Idempotency-Key` of the request: the same in all retries of the request, different for any other request. Each field
+   * of the request commits its effect under a key derived from this one (`effectKey` of `CallerRequest`).
    */
   idempotencyKey?: string;
   requestId: string;
@@ -51,14 +51,16 @@ interface Claims {
   aud: string;
 }
 
-/** Compared as a whole, so that a token cannot choose its algorithm. */
+/** Tokens must have exactly this header, so that a token cannot choose its algorithm. */
 const header = encode({ alg: 'HS256' });
 const macBytes = 32;
 
 /**
- * Signs callers with the first of some shared keys, the mesh's (`MESH_KEY`) or that of operators, and verifies them with any: JWS,
- * HS256. Synchronous `node:crypto`, because every call of the mesh does both and Web Crypto, which JWT libraries use, spends several
- * times the cost of the MAC on its thread pool.
+ * Signs and verifies callers as JWS with HS256. The shared keys are those of the mesh (`MESH_KEY`) or of operators: the first key signs,
+ * all keys verify.
+ *
+ * Uses synchronous `node:crypto`, because every call of the mesh signs and verifies. JWT libraries use Web Crypto, whose thread pool costs
+ * several times as much as the MAC itself.
  */
 export function createCallers(
   sharedKeys: Uint8Array | readonly Uint8Array[],
@@ -72,7 +74,7 @@ export function createCallers(
   const secondsNow = () => Math.floor(now() / 1000);
   const macBy = (key: KeyObject, signed: string) => createHmac('sha256', key).update(signed).digest();
 
-  /** Undefined unless the MAC is right. The payload is parsed only then. */
+  /** Returns the claims; undefined unless the MAC is right. The payload is parsed only after this check. */
   function authentic(token: string): Claims | undefined {
     const [given, payload = '', mac = '', ...more] = token.split('.');
     if (given !== header || more.length > 0) return undefined;
@@ -83,7 +85,7 @@ export function createCallers(
   }
 
   return {
-    /** Signs `caller` for one audience (a unit's name). Mint one for each call; a received token is never forwarded. */
+    /** Signs `caller` for one audience (a unit's name). Mint a token for each call; a received token is never forwarded. */
     async mint(caller: Caller, audience: string): Promise<string> {
       const iat = secondsNow();
       const claims: Claims = { caller, iat, exp: iat + lifetimeSeconds, aud: audience };
@@ -102,7 +104,7 @@ export function createCallers(
   };
 }
 
-/** False also for NaN and undefined, because each comparison has to hold. */
+/** Reports whether the claims are valid now. False also for NaN and undefined, because every comparison must be true. */
 function isTimely({ iat, exp }: Claims, now: number): boolean {
   return now - leewaySeconds < exp && now - leewaySeconds <= iat + lifetimeSeconds && now + leewaySeconds >= iat;
 }
@@ -121,7 +123,7 @@ export function inTenant(caller: Caller): TenantCaller {
   return caller as TenantCaller;
 }
 
-/** The error of `inTenant`; also used for a deleted tenant or an ended membership. */
+/** Makes the error of `inTenant`; also used for a deleted tenant or an ended membership. */
 export function inNoTenant(): DomainError {
   return forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
 }

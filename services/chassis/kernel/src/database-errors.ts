@@ -5,7 +5,7 @@ export interface DatabaseError extends Error {
   severity: string;
   constraint?: string;
   detail?: string;
-  /** The server's function that reported it. */
+  /** The PostgreSQL function that reported the error. */
   routine?: string;
 }
 
@@ -19,7 +19,7 @@ const transientCodes = new Set([
   '57P01', // shutting down
   '57P02', // crashed, restarting
   '57P03', // starting up
-  '25P03', // idle in transaction for too long
+  '25P03', // transaction idle for too long
 ]);
 const connectionClass = /^08/;
 
@@ -34,11 +34,11 @@ const connectionCodes = [
   'ENOENT',
 ];
 
-/** `pg` and knex give these no code; knex prepends the statement and a dash to the message of `pg`. */
+/** Messages of `pg` and knex for errors without a code. knex prepends the statement and a dash to the message of `pg`. */
 const connectionMessages =
   /(^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Knex: Timeout acquiring a connection|Unable to acquire a connection)/;
 
-/** Whether the client's timeout expired, not the server's: the server may still run the statement. */
+/** Reports whether the client's timeout expired, not the server's: the server may still run the statement. */
 export function isQueryTimeout(error: Error): boolean {
   return /(^| - )Query read timeout$/.test(error.message);
 }
@@ -53,12 +53,12 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   );
 }
 
-/** Whether a unique constraint was violated: any, or the one named `constraint`. */
+/** Reports whether a unique constraint was violated: any constraint, or the one named `constraint`. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return violates(error, '23505', constraint);
 }
 
-/** Whether a foreign key was violated: any, or the one named `constraint`. */
+/** Reports whether a foreign key was violated: any foreign key, or the one named `constraint`. */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
   return violates(error, '23503', constraint);
 }
@@ -72,7 +72,7 @@ function isTransient(error: unknown): boolean {
   if (isDatabaseError(error)) return transientCodes.has(error.code) || connectionClass.test(error.code);
   if (!(error instanceof Error)) return false;
   if (hasCode(error, ...connectionCodes)) return true;
-  // A host name with several addresses (::1 and 127.0.0.1) fails with one error for each.
+  // Connecting to a host name with several addresses (::1 and 127.0.0.1) fails with one error per address.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isTransient);
   return connectionMessages.test(error.message);
 }
@@ -103,7 +103,7 @@ export function isLostConnection(error: unknown): boolean {
 export function transactionError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
   if (isTransient(error)) return unavailable('The database is not available', error);
-  // "Failing row contains (…)": rows must not reach a log.
+  // The detail may be "Failing row contains (…)", and the values of a row must not reach a log.
   if (isDatabaseError(error)) delete error.detail;
   return error;
 }

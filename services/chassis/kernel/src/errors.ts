@@ -15,7 +15,7 @@ export interface DomainErrorDetails {
   fields?: FieldProblem[] | undefined;
   /** Partial results of the failed work; JSON for clients of the GraphQL API. */
   details?: object | undefined;
-  /** Logged, never sent. */
+  /** The cause is logged and never sent. */
   cause?: unknown;
 }
 
@@ -25,7 +25,7 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly reason: string | undefined;
   readonly fields: FieldProblem[];
-  /** Private, because loggers write all fields of an error, and it may hold data of the client. */
+  /** Private, because loggers write all public fields of an error, and the details may contain data of the client. */
   readonly #details: object | undefined;
 
   constructor(kind: ErrorKind, message: string, details: DomainErrorDetails = {}) {
@@ -46,19 +46,19 @@ export function invalid(...fields: FieldProblem[]): DomainError {
   return new DomainError('invalid', fields.map(({ path, message }) => `${path} ${message}`).join('; '), { fields });
 }
 
-/** Invalid because of a state or a combination of values rather than one value. */
+/** Makes the error of input that is invalid because of a state or a combination of values, not because of a single value. */
 export function badRequest(message: string, reason?: string): DomainError {
   return new DomainError('invalid', message, { reason });
 }
 
-/** Also used for another tenant's entities, so that their existence is not revealed. */
+/** Also used for entities of other tenants, so that their existence is not revealed. */
 export function notFound(what: string, id: number | string): DomainError {
   const text = String(id);
   const short = text.length > maxIdLength ? `${text.slice(0, maxIdLength)}…` : text;
   return new DomainError('notFound', `${what} ${short.toWellFormed()} not found`);
 }
 
-/** Characters of an id in a message: clients may send any text. */
+/** Maximum length of an id in a message, because clients may send any text as an id. */
 const maxIdLength = 40;
 
 export function forbidden(message: string, reason?: string): DomainError {

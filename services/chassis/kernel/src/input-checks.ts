@@ -1,4 +1,4 @@
-/** The length of a text as all limits count it, in Unicode code points. */
+/** Returns the length of a text in Unicode code points, as all limits count it. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let at = 0; at < text.length; at += 1) {
@@ -17,12 +17,12 @@ export function isHighSurrogate(unit: number): boolean {
 const shapeless =
   /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffc\u{13430}-\u{13440}\u{16fe4}\u{1d159}]*$/u;
 
-/** Whether a text has no visible characters. */
+/** Reports whether a text has no visible characters. */
 export function isShapeless(text: string): boolean {
   return shapeless.test(text);
 }
 
-/** Why a JSON value cannot be stored in PostgreSQL; undefined when it can. Completes "<path> …". */
+/** Returns why a JSON value cannot be stored in PostgreSQL; undefined if it can. Completes "<path> …". */
 export function storageProblem(value: unknown): string | undefined {
   const pending = [value];
   while (pending.length > 0) {
@@ -31,7 +31,7 @@ export function storageProblem(value: unknown): string | undefined {
       if (next.includes('\0')) return 'must not hold the character NUL';
       if (!next.isWellFormed()) return 'must not hold half of a surrogate pair';
     } else if (typeof next === 'number') {
-      // JSON.stringify would write null.
+      // JSON.stringify would write null for such a number.
       if (!Number.isFinite(next)) return 'must not hold a number that is not finite';
     } else if (Array.isArray(next)) {
       for (const element of next) pending.push(element);

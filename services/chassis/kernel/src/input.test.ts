@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type FieldProblem, isDomainError } from './errors.ts';
 import { anyText, between, graphEnum, type Page, page, parseInput, rule, text, withoutNulls } from './input.ts';
 
-/** What is refused of an input; nothing where it passes. */
+/** Returns the problems of the input; an empty list if the input is valid. */
 function problemsOf(parse: () => unknown): FieldProblem[] {
   try {
     parse();
@@ -116,7 +116,7 @@ test('an input type that the schema does not fit does not compile', (t) => {
   }
   const right: ColorInput = {};
   t.deepEqual(parseInput(color, right), {});
-  // Never called: only compiled.
+  // This function is only compiled, never called.
   const wrong = (
     more: ColorInput & { size?: number },
     less: Omit<ColorInput, 'note'>,
@@ -126,7 +126,7 @@ test('an input type that the schema does not fit does not compile', (t) => {
     parseInput(color, more);
     // @ts-expect-error the input has no `note`
     parseInput(color, less);
-    // @ts-expect-error the input takes a value that the schema does not
+    // @ts-expect-error the input accepts a value that the schema does not
     parseInput(color, other);
   };
   t.is(typeof wrong, 'function');

@@ -35,12 +35,12 @@ type SameFields<Schema, Input> = [Differing<Schema, Input>] extends [never]
   : { fieldsThatDiffer: Differing<Schema, Input> };
 type Differing<A, B> = Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>;
 
-/** Makes properties that may be undefined optional, for `exactOptionalPropertyTypes`. */
+/** Makes properties optional if they may be undefined, for `exactOptionalPropertyTypes`. */
 type Given<T> = { [Field in keyof T as undefined extends T[Field] ? never : Field]: T[Field] } & {
   [Field in keyof T as undefined extends T[Field] ? Field : never]?: Exclude<T[Field], undefined>;
 };
 
-/** The input without its null fields, for an operation that treats null like omitted. */
+/** Returns the input without its null fields, for an operation that treats null like an omitted field. */
 export function withoutNulls<Input extends object>(
   input: Input,
 ): { [Field in keyof Input]: Exclude<Input[Field], null> } {
@@ -48,7 +48,7 @@ export function withoutNulls<Input extends object>(
   return Object.fromEntries(given) as { [Field in keyof Input]: Exclude<Input[Field], null> };
 }
 
-/** A schema that refuses null, though its input type has it: fields of generated update inputs do. */
+/** A schema that refuses null although its input type has null, as the fields of generated update inputs do. */
 type NeverNull<T> = z.ZodType<T, T | null>;
 
 /** Storable text that is not blank, of `min` to `max` Unicode code points. */
@@ -62,7 +62,7 @@ export function anyText(max = Number.POSITIVE_INFINITY): NeverNull<string> {
   return z.string().check(rule(why));
 }
 
-/** A number from `least` to `most`. Minus zero becomes zero, as the database stores it. */
+/** A number from `min` to `max`. Minus zero becomes zero, as the database stores it. */
 export function between(min: number, max: number): NeverNull<number> {
   const why = (value: number) => (value >= min && value <= max ? undefined : `must be between ${min} and ${max}`);
   return z
@@ -71,7 +71,7 @@ export function between(min: number, max: number): NeverNull<number> {
     .overwrite((value) => value + 0);
 }
 
-/** An enum of the GraphQL schema. Not validated here, because GraphQL has done it. */
+/** An enum of the GraphQL schema. The value is not validated here, because GraphQL has validated it. */
 export function graphEnum<Value extends string>(): NeverNull<Value> {
   return z.string() as z.ZodType as NeverNull<Value>;
 }
@@ -80,7 +80,7 @@ export function flag(): NeverNull<boolean> {
   return z.boolean();
 }
 
-/** A check by a function that returns what is wrong with a value, or undefined. Later checks run only where it returned undefined. */
+/** Makes a check from a function that returns what is wrong with a value, or undefined. Later checks run only if this one passes. */
 export function rule<Value>(why: (value: Value) => string | undefined): z.core.CheckFn<Value> {
   return ({ value, issues }) => {
     const message = why(value);
@@ -110,7 +110,7 @@ export function optionalNumber(why: (value: number) => string | undefined = () =
     .transform((value) => value ?? undefined);
 }
 
-/** Why `text` would refuse a value; undefined when it would not. Completes "<path> …". */
+/** Returns why `text` would refuse a value; undefined if `text` would accept it. Completes "<path> …". */
 export function textProblem(value: unknown, max: number, min = 1): string | undefined {
   if (typeof value !== 'string') return 'must be text';
   const unstorable = storageProblem(value);
@@ -121,7 +121,7 @@ export function textProblem(value: unknown, max: number, min = 1): string | unde
 }
 
 function lengthProblem(value: string, max: number): string | undefined {
-  // Only a text of more UTF-16 units than `max` can have more code points; others need no counting.
+  // A text with at most `max` UTF-16 units cannot have more code points than that, so it needs no counting.
   return value.length > max && codePoints(value) > max ? `must have at most ${max} characters` : undefined;
 }
 

@@ -7,7 +7,10 @@ export interface RequestSource {
   socket: { remoteAddress?: string | undefined };
 }
 
-/** The peer, or behind trusted proxies the right-most untrusted hop; an invalid hop counts as its proxy. Read once of each request. */
+/**
+ * Returns the client's address: the peer, or behind trusted proxies the right-most untrusted hop. An invalid hop counts as the address of
+ * its proxy. The address of each request is read once.
+ */
 export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
   const read = addressReader(trustedProxies);
   const known = new WeakMap<RequestSource, string>();
@@ -23,7 +26,7 @@ function addressReader(trustedProxies: string[]): (request: RequestSource) => st
   const trusted = trustedIn(networks);
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
-    if (networks.length === 0 && isIP(peer) === 4) return peer; // already in canonical form
+    if (networks.length === 0 && isIP(peer) === 4) return peer; // already canonical
     let client = readAddress(peer);
     if (!client) return '';
     if (!trusted(client)) return client.toString();

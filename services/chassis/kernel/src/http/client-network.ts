@@ -9,9 +9,12 @@ export type Network = readonly [Address, number];
 /** The bits of an IPv4-mapped IPv6 address before its IPv4 address. */
 const mappedBits = 96;
 
-/** The key by which limits identify a client: its IPv4 address or IPv6 /64, within which it chooses addresses; else `unknown`. */
+/**
+ * Returns the key by which limits identify a client: its IPv4 address, or its IPv6 /64, because an IPv6 client can choose any address in
+ * it. `unknown` for an invalid address.
+ */
 export function clientNetwork(address: string): string {
-  if (isIP(address) === 4) return address; // already in canonical form
+  if (isIP(address) === 4) return address; // already canonical
   const read = readAddress(address);
   if (!read) return 'unknown';
   if (!(read instanceof ipaddr.IPv6)) return read.toString();
@@ -37,16 +40,16 @@ export function widestNetwork(address: string): string {
 }
 
 /**
- * The address in canonical form, as PostgreSQL's `inet` takes it: without a zone, and IPv4-mapped IPv6 as IPv4. Undefined for what
- * is not an address.
+ * Returns the address in the canonical form that PostgreSQL's `inet` accepts: without a zone, and IPv4-mapped IPv6 as IPv4. Undefined for
+ * text that is not an address.
  */
 export function plainAddress(text: string): string | undefined {
   return readAddress(text)?.toString();
 }
 
 /**
- * Reads IPv4-mapped IPv6 as IPv4 and drops a zone (`%eth0`). Checked by `isIP` first, because ipaddr.js also reads octal,
- * hexadecimal and short forms, and not every zone.
+ * Reads IPv4-mapped IPv6 as IPv4 and drops a zone (`%eth0`). `isIP` checks the text first, because ipaddr.js also accepts octal,
+ * hexadecimal and short forms, and does not accept every zone.
  */
 export function readAddress(text: string): Address | undefined {
   return isIP(text) ? ipaddr.process(text.replace(/%.*$/su, '')) : undefined;

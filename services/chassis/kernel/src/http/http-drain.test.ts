@@ -9,7 +9,7 @@ import { httpDrain } from './http-drain.ts';
 
 const patient = 20_000;
 
-/** A server whose answers wait for a gate, with or without their headers, and a client that keeps its one connection. */
+/** A server that holds its answers until a gate opens, with or without sending their headers, and a client that reuses one connection. */
 async function busyServer(t: ExecutionContext, { headersFirst = false } = {}) {
   const gate = createGate();
   const arrivals = { count: 0 };

@@ -11,8 +11,8 @@ export const productionLingerMs = 4_000;
 export type HttpDrain = ReturnType<typeof httpDrain>;
 
 /**
- * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` leaves a busy connection open for
- * more requests, one of which would be aborted in the end.
+ * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` lets a busy connection send more requests,
+ * and would in the end abort one of them.
  */
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
@@ -34,17 +34,17 @@ export function httpDrain(http: Server | TlsServer) {
     open.add(response);
     response.once('close', () => {
       open.delete(response);
-      // A response whose headers were sent before the drain had no `connection: close`.
+      // A response whose headers were sent before the drain has no `connection: close`, so its connection is closed here.
       if (isDraining && !isLingering) http.closeIdleConnections();
     });
   });
 
   return {
     /**
-     * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
-     * `connection: close`. Connections that are still open after `timeoutMs` are closed at once.
-     * @param lingerMs how long idle connections stay open for one more request, which a client may be sending just now. None is lost
-     * where clients keep idle connections for less than that. Default 0.
+     * Refuses new connections and resolves when the open connections have closed. Each connection closes after its current response, which
+     * has the header `connection: close`. Connections that are still open after `timeoutMs` are closed at once.
+     * @param lingerMs how long idle connections stay open for one more request, which a client may be sending just now. No request is lost
+     * if clients keep idle connections for a shorter time than this. Default 0.
      */
     async drain(timeoutMs: number, lingerMs = 0): Promise<void> {
       isDraining = true;

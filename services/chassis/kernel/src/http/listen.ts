@@ -33,12 +33,14 @@ export interface GraphServerOptions extends MeshServerOptions {
   lingerMs?: number;
 }
 
-/** `host:port`, with brackets around an IPv6 address, as URLs and gRPC take it. */
+/** Returns `host:port`, with brackets around an IPv6 address, as required by URLs and gRPC. */
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Listens, by default on any free port, and returns where: `host:port`. Rejects with the system's error, e.g. for a taken port. */
+/**
+ * Listens, by default on any free port, and returns the address as `host:port`. Rejects with the system's error, e.g. for a port in use.
+ */
 export async function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<string> {
   server.listen(port, host);
   await once(server, 'listening');

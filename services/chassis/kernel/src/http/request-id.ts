@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The client's id when it is well-formed, else a new one. */
+/** Returns the client's id if it is well-formed, otherwise a new id. */
 export function requestIdFrom(given: unknown): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }

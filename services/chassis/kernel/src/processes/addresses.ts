@@ -2,7 +2,10 @@
 export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
 export type Addresses = ReturnType<typeof createAddresses>;
-/** The setting of an address of a unit, e.g. `SESSION_RPC_URL`; of a public endpoint, as other units reach it, `VOICE_HTTP_URL`. */
+/**
+ * Returns the name of the setting with an address of a unit, e.g. `SESSION_RPC_URL`. For a public endpoint, as other units reach it, the
+ * name is e.g. `VOICE_HTTP_URL`.
+ */
 export function addressName(unit: string, endpoint: Endpoint): string {
   return `${unit}_${endpoint === 'public' ? 'http' : endpoint}_url`.toUpperCase();
 }
@@ -12,8 +15,8 @@ export class NotListeningYetError extends Error {
 }
 
 /**
- * Addresses announced in this process, else from the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
- * @param units those of this process, which need no setting.
+ * Addresses: those announced in this process, otherwise those in the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
+ * @param units the units of this process, which need no setting.
  */
 export function createAddresses(env: Record<string, string | undefined>, units: string[] = []) {
   const announced: Record<string, Partial<Record<Endpoint, string>>> = {};

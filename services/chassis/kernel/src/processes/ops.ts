@@ -23,7 +23,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
   const collect = shared('the collection', () => metrics.registry.metrics());
   let isReady = false;
 
-  /** @returns why it is not ready, or undefined. */
+  /** @returns why the process is not ready; undefined if it is ready. */
   async function observe(): Promise<string | undefined> {
     const reason = await check().then(
       () => undefined,
@@ -33,7 +33,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
     return reason;
   }
 
-  // A collection does not wait for a check, which a hanging engine may block; the next collection has its outcome.
+  // A collection does not wait for a check, because an engine that hangs may block the check. The next collection has the outcome.
   metrics.gauge('parley_ready', 'Whether `/readyz` answered 200 when it was last checked', () => {
     void observe();
     return isReady ? 1 : 0;
@@ -71,7 +71,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
   };
 }
 
-/** A caller during a running call gets the outcome of the next one, so no outcome is older than its request. */
+/** A call that arrives while `load` runs gets the outcome of the next `load`, so no outcome is older than its request. */
 function shared<T>(what: string, load: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;

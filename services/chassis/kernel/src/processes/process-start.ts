@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { hasCode } from '../errors.ts';
 
 /**
- * When a running process started, as the operating system formats it; undefined for none and for a zombie. Together with the pid
- * it identifies a process even after the pid was reused.
+ * Returns when a running process started, as the operating system formats it; undefined if there is no such process, and for a zombie. The
+ * start time and the pid together identify a process even if the pid is reused.
  */
 export function processStart(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
@@ -16,10 +16,10 @@ function startFromProc(pid: number): string | undefined {
     // The second field, the command in parentheses, may contain spaces and parentheses.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (state === 'Z' || state === 'X') return undefined;
-    // Field 22 counts clock ticks since boot, so the boot id belongs to it.
+    // Field 22 counts clock ticks since boot, so the boot id has to be added.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
   } catch (error) {
-    // ESRCH: it ended between opening and reading.
+    // ESRCH: the process ended between opening and reading the file.
     if (hasCode(error, 'ENOENT', 'ESRCH')) return undefined;
     throw error;
   }

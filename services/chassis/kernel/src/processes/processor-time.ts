@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** The unit of processor times in /proc, in ms; independent of the kernel's own tick. */
+/** The unit of processor times in /proc, in ms; it does not depend on the kernel's internal tick. */
 const tickMs = 10;
 
-/** The processor time of all threads of a process since its start, in ms. Undefined if there is no such process, or not on Linux. */
+/**
+ * Returns the processor time of all threads of a process since its start, in ms. Undefined if there is no such process, and on other
+ * systems than Linux.
+ */
 export function processorMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

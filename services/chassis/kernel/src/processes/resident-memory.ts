@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The resident memory of a process in MB, from the kernel. Undefined if there is no such process, or not on Linux. */
+/**
+ * Returns the resident memory of a process in MB, as the kernel reports it. Undefined if there is no such process, and on other systems
+ * than Linux.
+ */
 export function residentMb(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   try {

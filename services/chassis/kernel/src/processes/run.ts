@@ -11,7 +11,7 @@ export interface RunOptions {
   addresses?: Pick<Addresses, 'announced'>;
   /** How long stopping may take, in ms, before the process exits with code 1. Default `longestStopMs`. */
   stopTimeoutMs?: number;
-  /** Resolves when something that the parts depend on has ended. Everything is then stopped, with exit code 1. */
+  /** Resolves when a dependency of the parts has ended. Everything is then stopped, with exit code 1. */
   failed?: Promise<Error>;
   onReady?: () => void | Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function run(
     }
     await onReady?.();
     log.info({ addresses: addresses?.announced() }, 'ready');
-    // With NODE_COMPILE_CACHE the next process finds the compiled code even if this one is killed.
+    // With NODE_COMPILE_CACHE, the next process finds the compiled code even if this process is killed.
     flushCompileCache();
   } catch (error) {
     if (stopping) return;

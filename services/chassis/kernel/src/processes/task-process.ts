@@ -6,7 +6,7 @@ import { processorMs } from './processor-time.ts';
 import { residentMb } from './resident-memory.ts';
 
 export interface TaskProcessOptions {
-  /** Sends `ready` once, then one answer to each message. */
+  /** The module of the process. It sends `ready` once, then one answer to each message. */
   module: URL;
   /** In errors: `that renders templates`. */
   purpose: string;
@@ -14,14 +14,14 @@ export interface TaskProcessOptions {
   execArgv: string[];
   /** `advanced` for tasks or answers with bytes. Default `json`. */
   serialization?: 'json' | 'advanced' | undefined;
-  /** The process is killed if it has not started by then. Default 60,000. */
+  /** The process is killed if it has not started after this time in ms. Default 60,000. */
   startTimeoutMs?: number | undefined;
-  /** Added to this process's nice value, so that long tasks yield to requests. Limit their processor time then. Default 0. */
+  /** Added to this process's nice value, so that long tasks yield to requests. Also limit the tasks' processor time then. Default 0. */
   niceness?: number | undefined;
 }
 
 export interface PerformOptions {
-  /** The process is killed when the task takes longer, not counting its start. */
+  /** The process is killed when the task takes longer than this, not counting the start of the process. */
   timeoutMs: number;
   /** Maximum processor time of a task in ms, on Linux; time spent waiting for a CPU does not count. Default: unlimited. */
   maxProcessorMs?: number | undefined;
@@ -66,7 +66,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     execArgv,
     serialization,
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 writes pages of output when a heap is full
   });
   if (niceness > 0) makeNicer(child.pid, niceness);
   const ready = Promise.withResolvers<void>();
@@ -96,13 +96,13 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   child.on('message', (message: Answer | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
-      if (niceness > 0) makeNicer(child.pid, niceness); // and the threads that it had started before the first time
+      if (niceness > 0) makeNicer(child.pid, niceness); // includes the threads that were started before the first call
       ready.resolve();
     } else waiting?.resolve(message);
   });
   child.on('error', (error) => {
     if (child.pid === undefined) onEnd(error.message, error);
-    else kill(error); // unusable without its channel
+    else kill(error); // the process cannot be used without its channel
   });
   child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
   const onStartTimeout = () => kill(new TaskProcessNotStarted(purpose, ` within ${startTimeoutMs} ms`));
@@ -135,7 +135,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
           if ((residentMb(child.pid) ?? 0) > maxMemory.mb) kill(maxMemory.onExceeded());
         }, watchIntervalMs);
       try {
-        await ready.promise; // the start does not count against the task
+        await ready.promise; // the start of the process does not count against the task
         waiting = Promise.withResolvers();
         timer = setTimeout(() => kill(onTimeout()), timeoutMs);
         if (maxProcessorMs !== undefined) watch = watchProcessorTime(maxProcessorMs, () => kill(onTimeout()));
@@ -160,7 +160,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   };
 }
 
-/** Only a task keeps the service's process alive. */
+/** Only a running task keeps the service's process alive. */
 function setRef(child: ChildProcess, isRef: boolean): void {
   const how = isRef ? 'ref' : 'unref';
   child[how]();
@@ -176,6 +176,6 @@ function makeNicer(pid: number | undefined, by: number): void {
     const threads = process.platform === 'linux' ? readdirSync(`/proc/${pid}/task`).map(Number) : [pid];
     for (const thread of threads) setPriority(thread, Math.min(nicest, getPriority() + by));
   } catch {
-    // It has ended already, or the system does not allow it.
+    // The process has already ended, or the system does not allow it.
   }
 }

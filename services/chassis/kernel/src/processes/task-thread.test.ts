@@ -4,7 +4,7 @@ import { startTaskThread, TaskThreadEnded } from './task-thread.ts';
 
 const answers = new URL('answer-tasks.ts', import.meta.url).href;
 
-/** A thread with this body of its `perform`. */
+/** Starts a thread whose `perform` has this body. */
 function threadOf<Task = number>(t: ExecutionContext, body: string) {
   const code = `import { answerTasks } from '${answers}'; answerTasks((task) => { ${body} });`;
   const module = new URL(`data:text/javascript,${encodeURIComponent(code)}`);

@@ -17,11 +17,11 @@ export class TaskThreadEnded extends Error {
 }
 
 /**
- * Performs CPU-bound tasks off the event loop, one at a time. Not Node's own thread pool, which four tasks would fill: they would
- * block file access, DNS lookups and signatures.
+ * Performs CPU-bound tasks off the event loop, one at a time. Node's own thread pool is not used: four tasks would fill it, and would block
+ * file access, DNS lookups and signatures.
  */
 export function startTaskThread<Task, Answer>({ module, name, purpose }: TaskThreadOptions) {
-  // Does not inherit the options of the process, such as a test runner's loaders or the inspector.
+  // The thread does not inherit the options of the process, such as a test runner's loaders or the inspector.
   const worker = new Worker(module, { name, execArgv: [] });
   worker.unref(); // only a pending task keeps the process alive
   let pending: PromiseWithResolvers<Answer> | undefined;

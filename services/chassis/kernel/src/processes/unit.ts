@@ -1,11 +1,11 @@
 /** A component of a unit, such as a server or a pool. It does nothing before `start`. */
 export interface UnitPart {
   name: string;
-  /** Omitted if there is nothing to open. */
+  /** Omitted if the part has nothing to open. */
   start?(): Promise<void>;
-  /** Finishes or hands over work in progress, then closes. Called once, also if a later part failed to start. */
+  /** Finishes or hands over work in progress, then closes the part. Called once, also if a later part failed to start. */
   stop(): Promise<void>;
-  /** Rejects with the reason while the part is not ready. A part without it is ready once started. */
+  /** Rejects with the reason while the part is not ready. A part without this method is ready once it has started. */
   ready?(): Promise<void>;
 }
 
@@ -14,7 +14,9 @@ export interface Part extends UnitPart {
   start(): Promise<void>;
 }
 
-/** One deployable: its parts start in order and stop in reverse. It is a part itself, so one process can run several. */
+/**
+ * One deployable unit: its parts start in order and stop in reverse order. A unit is itself a part, so one process can run several units.
+ */
 export interface Unit extends Part {
   ready(): Promise<void>;
 }

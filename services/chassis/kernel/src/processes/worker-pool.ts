@@ -4,7 +4,7 @@ export interface PooledWorker {
   end(): Promise<void>;
 }
 
-/** Lends workers, and starts one if none is idle. Their number is bounded by the number of concurrent callers. */
+/** Lends workers, and starts a new one if no worker is idle. There are never more workers than concurrent callers. */
 export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
   const workers = new Set<Worker>();
   let idle: Worker[] = [];
@@ -23,7 +23,7 @@ export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
         else idle.push(worker);
       }
     },
-    /** Ends all workers, those in use too. One that is used after that ends with its work. */
+    /** Ends all workers, including those in use. A worker that is lent after that ends when its work is done. */
     async close(): Promise<void> {
       isClosed = true;
       const ending = [...workers];

@@ -111,11 +111,11 @@ test('an aborted call leaves the queue, and the next one begins instead', async 
   await t.throwsAsync(waiting, { message: 'aborted' });
   t.is(queue.waiting, 1);
   await t.throwsAsync(call('too late', { address: 'a', signal: aborted.signal }), { message: 'aborted' });
-  void call('a4', { address: 'a' }); // it may wait again
+  void call('a4', { address: 'a' }); // the party has room for a waiting call again
   await end('a1');
   t.deepEqual(begun, ['a1', 'a3']);
   await end('a3');
-  await end('a4', 'a4'); // twice counts once
+  await end('a4', 'a4'); // the second release has no effect
   t.is(queue.parties, 0);
 });
 
@@ -153,7 +153,7 @@ test('a full queue for some of the calls names them in its refusal', async (t) =
   });
 });
 
-/** Numbers that look random, the same each time. */
+/** Returns a generator of pseudo-random numbers, which are the same in each run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -215,7 +215,7 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
   }
 });
 
-/** A queue with ten calls of one client. Some have ended before the first estimate, which is made after half a second. */
+/** A queue with ten calls of one client. Some of them have ended before the first estimate, which is made after half a second. */
 async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_000, ends = 0 }) {
   const judging = new Set<() => void>();
   const later = (_: number, work: () => void) => {
@@ -243,7 +243,7 @@ async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_00
 }
 
 test('a call that would wait for too long at the pace so far is refused, and those before it are not', async (t) => {
-  // Two have ended within half a second, and another one is under way: six in a second.
+  // Within half a second two calls have ended and another one runs. The estimate counts all three: six calls per second.
   const { queue, refused, judge, end, begun } = await judged(t, { ends: 2, longestWaitMs: 900 });
   await judge();
   t.deepEqual(refused, ['a7', 'a8', 'a9']);
@@ -263,7 +263,7 @@ test('the wait is estimated again while a call is queued, as the pace may fall',
   const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_400 });
   await judge();
   t.deepEqual(refused, []);
-  await judge(); // none has ended since: the same in twice the time
+  await judge(); // no other call has ended: the same number in twice the time
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   for (const name of ['a2', 'a3', 'a4']) await end(name);
   t.is(queue.waiting, 0);
@@ -274,7 +274,7 @@ test('calls that end together in rounds are not taken for calls that never end',
   const { refused, judge, end, begun } = await judged(t, { inFlight: 2, longestWaitMs: 4_000 });
   for (let n = 0; n < 8; n += 2) {
     await judge();
-    await judge(); // a second for each round: the last one begins after 4 s
+    await judge(); // one second per round, so the last call begins after 4 s
     await end(`a${n}`, `a${n + 1}`);
   }
   t.deepEqual(refused, []);

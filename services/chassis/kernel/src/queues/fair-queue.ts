@@ -3,27 +3,28 @@ import { DomainError, unavailable } from '../errors.ts';
 export interface ShareLimits {
   /** Maximum number of calls in flight. Default: unlimited. */
   inFlight?: number;
-  /** Maximum number of queued calls; one more is refused. Default: unlimited. */
+  /** Maximum number of queued calls; further calls are refused. Default: unlimited. */
   waiting?: number;
   /**
-   * Names the party's calls in the message of that refusal. Default: `of this <kind>`. Of a whole queue: names its calls where they
-   * are not all that there are; it then refuses with `tooManyRequests` where another one is `unavailable`.
+   * Names the party's calls in the message of that refusal. Default: `of this <kind>`. On the limits of the whole queue: a label for a
+   * queue that gets only a part of all calls. A full queue with a label refuses with `tooManyRequests`, without a label with `unavailable`.
    */
   label?: string;
 }
 
-/** The limits of all calls together, and by kind of party (address, tenant, …) those of each party. */
+/** The limits of all calls together, and for each kind of party (address, tenant, …) the limits of one party. */
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
-  /** From the narrowest kind to the widest: a queued call is in the group of the last kind that it has a party of. */
+  /** From the narrowest kind to the widest. A queued call belongs to the group of its widest party. */
   shares: Record<Kind, ShareLimits>;
   /**
-   * Maximum wait in ms. Every `judgedEveryMs` the whole wait of each queued call is estimated from the pace since it was queued; a
-   * call whose estimate is above the maximum is refused, so that most learn of it at the first estimate. Default: none is refused.
+   * Maximum wait in ms. Every `judgedEveryMs` the whole wait of each queued call is estimated from the pace since the call was queued. A
+   * call is refused if its estimate is above the maximum, so most of these calls are refused at the first estimate. Default: no call is
+   * refused.
    */
   longestWaitMs?: number;
   /** Default 1 s. */
   judgedEveryMs?: number;
-  /** Calls `work` after so many ms, and returns how to cancel that. Default: by the clock. */
+  /** Calls `work` after this time in ms, and returns a function that cancels the call. Default: `setTimeout`. */
   later?: (ms: number, work: () => void) => () => void;
 }
 
@@ -39,15 +40,15 @@ interface Party {
   kind: string;
   id: string | number;
   limits: ShareLimits & typeof unbounded;
-  /** The active parties of its kind; undefined for all calls together. */
+  /** The active parties of the same kind; undefined for the party of all calls together. */
   active: Map<string | number, Party> | undefined;
   inFlight: number;
   waiting: number;
-  /** Number of its calls that have begun so far. */
+  /** Number of the party's calls that have begun so far. */
   begun: number;
   /** Number of queued flows. */
   flows: number;
-  /** Its flows that wait until one of its own calls ends. */
+  /** Flows of the party that wait until one of the party's own calls ends. */
   parked: Set<Flow>;
   /** The flows of this group that may begin. */
   ready: Set<Flow>;
@@ -56,12 +57,12 @@ interface Party {
 interface Flow {
   key: string;
   parties: Party[];
-  /** The widest of its parties, all calls together aside. */
+  /** The widest of the flow's parties, apart from the party of all calls. */
   group: Party;
   /** Queued calls by number, oldest first. */
   calls: Map<number, Waiting>;
   newest: number;
-  /** The `parked` or `ready` set that it is in. */
+  /** The `parked` or `ready` set that contains the flow. */
   queuedIn?: Set<Flow>;
 }
 
@@ -73,10 +74,10 @@ interface Waiting {
 /**
  * Limits calls in flight. Queued calls begin round robin by party, so that no party waits for all calls of another.
  *
- * Groups (tenants, where the shares are by address and tenant) begin one call each, round robin, and so do the flows of a group: a
- * tenant with calls from 200 addresses does not delay another one more than with calls from one. A flow with a party at its limit is
- * parked with that party and checked again when one of its calls is over, so that the cost of a step does not grow with the number of
- * queued calls.
+ * Groups (tenants, where the shares are by address and tenant) begin one call each, round robin, and so do the flows of a group. So a
+ * tenant with calls from 200 addresses delays other tenants no more than a tenant with calls from one address. When a party of a flow is at
+ * its limit, the flow is parked with that party, and checked again when one of the party's calls ends. So the cost of a step does not grow
+ * with the number of queued calls.
  */
 export function fairQueue<Kind extends string>({
   shares,
@@ -93,13 +94,13 @@ export function fairQueue<Kind extends string>({
   const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
   const tooManyOfAll = () =>
     limits.label === undefined ? unavailable('Too many requests at once; try again in a moment') : tooMany(all);
-  /** Groups with queued calls, and those of them with flows that may begin, the next one first. */
+  /** `groups`: the groups with queued calls. `readyGroups`: those of them with flows that may begin. In both, the first one is next. */
   const groups = new Set<Party>();
   const readyGroups = new Set<Party>();
   const flows = new Map<string, Flow>();
   const byLength: Set<Flow>[] = [];
 
-  /** The parties of a call; the last one represents all calls. */
+  /** Returns the parties of a call; the last one represents all calls. */
   function partiesOf(ids: Parties<Kind>): Party[] {
     const parties: Party[] = [];
     for (const kind of kinds) {
@@ -146,7 +147,7 @@ export function fairQueue<Kind extends string>({
       },
       refuse(error) {
         leave();
-        beginNext(parties); // it may have been the next to begin
+        beginNext(parties); // the refused call may have been the next to begin
         reject(error);
       },
     };
@@ -158,7 +159,7 @@ export function fairQueue<Kind extends string>({
     return promise;
   }
 
-  /** Judges the next call of a flow, not yet counted. */
+  /** Estimates the wait of the next call of a flow, which is not counted yet, and again after each `judgedEveryMs`. */
   function judgeLater(flow: Flow, refuse: (error: unknown) => void): (() => void) | undefined {
     if (longestWaitMs === Number.POSITIVE_INFINITY) return undefined;
     const place = flow.calls.size + 1;
@@ -175,8 +176,7 @@ export function fairQueue<Kind extends string>({
       waitedMs += judgedEveryMs;
       for (const { party, ahead, begun } of seen) {
         const since = party.begun - begun;
-        // As if all calls in flight ended now and as many began in their places: a call that would be served
-        // in time is rather kept than refused.
+        // The estimate assumes that all calls in flight end now and as many begin in their places: in doubt a call is kept, not refused.
         const { inFlight } = party.limits;
         const perMs = (since + inFlight) / waitedMs;
         const behind = Math.max(0, ahead - since - inFlight);
@@ -188,7 +188,7 @@ export function fairQueue<Kind extends string>({
     return () => cancel();
   }
 
-  /** Updates the indexes after a call was added to a flow or removed; a flow is queued while it has calls. */
+  /** Updates the indexes after a call was added to a flow or removed. A flow is queued while it has calls. */
   function resized(flow: Flow, by: 1 | -1): void {
     const { size } = flow.calls;
     byLength[size - by]?.delete(flow);
@@ -207,7 +207,10 @@ export function fairQueue<Kind extends string>({
     }
   }
 
-  /** Drops the newest call of the longest flow, for a flow of `calls` calls. @throws where no flow is longer by two or more. */
+  /**
+   * Drops the newest call of the longest flow, to make room for a flow with `calls` calls.
+   * @throws when no flow has at least two calls more.
+   */
   function makeRoom(calls: number): void {
     const longest = firstOf(byLength.at(-1));
     if (!longest || longest.calls.size <= calls + 1) throw tooManyOfAll();
@@ -238,7 +241,7 @@ export function fairQueue<Kind extends string>({
     }
   }
 
-  /** Puts a flow at the end of the ready ones of its group, or parks it with the first party at its limit. */
+  /** Adds a flow to the end of its group's ready flows, or parks it with the first party that is at its limit. */
   function queue(flow: Flow): void {
     const full = flow.parties.find((party) => party !== all && !hasRoom(party));
     if (!full) return makeReady(flow);
@@ -260,12 +263,13 @@ export function fairQueue<Kind extends string>({
 
   return {
     /**
-     * Resolves when the call may begin; synchronous where it may at once. Call the result when the call is over.
-     * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
-     * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
+     * Resolves when the call may begin; returns synchronously if it may begin at once. Call the result when the call has ended.
+     * @param signal makes the signal that ends the wait; called only if the call has to wait. The wait then rejects with the signal's
+     * reason.
+     * @param continues whether the call belongs to a request that has begun: the call then waits even if its parties' `waiting` is used up.
      * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already or would wait for longer than
-     * `longestWaitMs`, or when the full queue drops it for a party with fewer; `unavailable` (with a `label`: `tooManyRequests`) when the
-     * queue is full and no party in it has more calls than this one's, or when all wait for too long.
+     * `longestWaitMs`, or when the full queue drops it for a party with fewer calls; `unavailable` (with a `label`: `tooManyRequests`) when
+     * the queue is full and no party in it has more calls than this one's, or when all calls wait for too long.
      */
     enter(ids: Parties<Kind>, signal?: () => AbortSignal | undefined, continues = false): Release | Promise<Release> {
       const parties = partiesOf(ids);
@@ -277,7 +281,7 @@ export function fairQueue<Kind extends string>({
     get waiting() {
       return all.waiting;
     },
-    /** How many parties have a call in flight or waiting. */
+    /** Number of parties that have a call in flight or waiting. */
     get parties() {
       return kinds.reduce((sum, { active }) => sum + active.size, 0);
     },

@@ -7,7 +7,10 @@ export interface BatchLimits<Item> {
   atOnce: number;
   /** Maximum number of items in a batch. */
   size: number;
-  /** The party of an item. Batches take items round robin, so that no party waits for all of another. Default: one party. */
+  /**
+   * Returns the party of an item. Batches take items round robin by party, so that no party waits for all items of another. Default: one
+   * party.
+   */
   partyOf?: (item: Item) => string | number;
 }
 
@@ -21,10 +24,10 @@ interface Asked<Item, Result> {
 const tracer = trace.getTracer('parley.batches');
 
 /**
- * Batches items that arrive while earlier batches run, so that the cost per item falls under load; a single item does not wait. An
- * answer always comes from a batch that started after its request. A batch of several items has its own trace, linked to those of all
- * requests.
- * @param serve returns the results, or promises of them, in the order of the items; where it rejects, all of its batch do
+ * Batches items that arrive while earlier batches run, so that the cost per item falls under load; a single item does not wait. An answer
+ * always comes from a batch that started after its request. A batch of several items has its own trace, which is linked to the traces of
+ * all its requests.
+ * @param serve returns the results, or promises of them, in the order of the items; if `serve` rejects, all items of the batch reject
  */
 export function inBatches<Item, Result>(
   { name, atOnce, size, partyOf = () => 0 }: BatchLimits<Item>,
@@ -36,7 +39,7 @@ export function inBatches<Item, Result>(
 
   function nextBatch(): Asked<Item, Result>[] {
     const batch: Asked<Item, Result>[] = [];
-    // A party that is put back at the end comes up again in this loop.
+    // A party with further items is put back at the end, and the loop reaches it again.
     for (const [party, queue] of waiting) {
       batch.push(queue.shift());
       waiting.delete(party);
@@ -104,7 +107,7 @@ export function inBatchesOfKey<Key, Item, Result>(
 
 type Queue<T> = ReturnType<typeof queueOf<T>>;
 
-/** A queue with constant-time removal; `Array.shift` takes seconds for tens of thousands of items. */
+/** A queue with constant-time removal, because `Array.shift` takes seconds for tens of thousands of items. */
 function queueOf<T>() {
   let items: T[] = [];
   let next = 0;
@@ -113,7 +116,7 @@ function queueOf<T>() {
       return items.length - next;
     },
     push: (item: T) => void items.push(item),
-    /** Removes the first item. The caller must know that there is one. */
+    /** Removes the first item. Call it only if the queue is not empty. */
     shift(): T {
       const item = items[next] as T;
       next += 1;

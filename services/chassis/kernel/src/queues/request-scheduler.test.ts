@@ -20,7 +20,7 @@ function setup({ costMs = 0, ...options }: RequestSchedulerOptions & { costMs?: 
     };
     void scheduler.run({ request: {}, client, signal: () => signal }, work);
   };
-  /** Event loop iterations until `count` requests have started. */
+  /** Counts event loop iterations until `count` requests have started. */
   async function roundsUntil(count: number): Promise<number> {
     let rounds = 0;
     for (; begun.length < count; rounds += 1) await round();
@@ -50,7 +50,7 @@ test('requests run round-robin between clients, even if one client sends many at
 
 test.serial('slow requests run in separate event loop iterations, and short ones share one', async (t) => {
   for (const [sliceMs, minRounds, maxRounds] of [
-    [0, 20, 103], // other work in an iteration gives time for a second request, and on a busy machine for several
+    [0, 20, 103], // other work in an iteration leaves time for a second request, on a busy machine for several
     [60_000, 100 / 16, 10],
   ] as const) {
     const { begin, roundsUntil } = setup({ sliceMs, costMs: 0.5 });
@@ -70,14 +70,14 @@ test.serial('requests get as much of an iteration as long other work takes', asy
   t.teardown(() => clearImmediate(burning));
   for (let n = 0; n < 100; n += 1) begin('a');
   const rounds = await roundsUntil(100);
-  t.true(rounds <= 50, `${rounds} rounds`); // one request in each would take 100
+  t.true(rounds <= 50, `${rounds} rounds`); // one request per iteration would take 100 rounds
 });
 
 test.serial('a request of a new client runs after one request of each waiting client', async (t) => {
   const { begun, begin, roundsUntil } = setup({ sliceMs: 0, costMs: 0.5 });
   for (let n = 0; n < 50; n += 1) begin('a');
   await roundsUntil(5);
-  const before = begun.length; // more than five where other work took long
+  const before = begun.length; // more than five if other work took long
   t.true(before < 50);
   begin('b');
   await roundsUntil(51);

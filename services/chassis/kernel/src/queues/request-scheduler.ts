@@ -9,14 +9,14 @@ export interface RequestScheduler {
 
 export interface ScheduledRequest {
   request: object;
-  /** The party that requests are scheduled by: an address or a tenant. */
+  /** The party by which requests are scheduled: an address or a tenant. */
   client: string;
-  /** Called only if the request has to wait; its work is skipped when the signal aborts. Default: it cannot be aborted. */
+  /** Called only if the request has to wait; its work is skipped when the signal aborts. Default: the request cannot be aborted. */
   signal?: () => AbortSignal;
 }
 
 export interface RequestSchedulerOptions {
-  /** Least time per iteration of the event loop, in ms. Default 2: ten iterations delay other work by some 20 ms. */
+  /** Minimum time for requests per iteration of the event loop, in ms. Default 2: ten iterations delay other work by about 20 ms. */
   sliceMs?: number;
   maxInRound?: number;
 }
@@ -29,10 +29,13 @@ export function requestScheduler({ sliceMs = 2, maxInRound = 16 }: RequestSchedu
   function endLast(): void {
     const ended = last;
     last = undefined;
-    ended?.end(); // the next one starts after this callback
+    ended?.end(); // the next request starts after this callback
   }
 
-  /** A callback's promise jobs run before the next callback, so each request has its own callback, which measures its full cost. */
+  /**
+   * The promise jobs of a callback run before the next callback. So each request has its own callback, which measures the full cost of the
+   * request.
+   */
   function goRound(): void {
     isRoundDue = true;
     const from = performance.now();
@@ -43,7 +46,7 @@ export function requestScheduler({ sliceMs = 2, maxInRound = 16 }: RequestSchedu
       nth += 1;
       if (nth === 1) {
         const now = performance.now();
-        // Requests get as much time as all other work used; otherwise events for thousands of sockets would starve them.
+        // Requests get as much time as all other work has used; otherwise events of thousands of sockets would starve the requests.
         endsAt = now + Math.max(sliceMs, now - from);
       }
       const isTimeOver = nth > 1 && performance.now() >= endsAt;

@@ -4,9 +4,9 @@ import { ringEntries } from './key-ring.ts';
 export type SecretBox = ReturnType<typeof createSecretBox>;
 
 /**
- * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets
- * are sealed with the first key. To rotate, put a new one first: the units seal anew what is under the others, which may go once
- * `parley_secrets_under_old_keys` stays 0. The names are for people: a key is identified by a hash of itself.
+ * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets are
+ * sealed with the first key. To rotate, put a new key first: the units then reseal the secrets that are sealed with other keys. Remove the
+ * old keys once `parley_secrets_under_old_keys` stays 0. The names are for people: a key is identified by its hash.
  */
 export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));
 
@@ -19,7 +19,7 @@ const prefixLength = 1 + keyIdLength;
 const headLength = prefixLength + nonceLength + authTagLength;
 
 /**
- * Encrypts secrets at rest, by AES-256-GCM: with the first key of the ring; decrypts with the key that sealed them. A sealed secret
+ * Encrypts secrets at rest with AES-256-GCM and the first key of the ring; decrypts them with the key that sealed them. A sealed secret
  * starts with version, key id, nonce and tag.
  */
 export function createSecretBox(keys: Uint8Array[]) {
@@ -33,18 +33,18 @@ export function createSecretBox(keys: Uint8Array[]) {
   const prefix = Buffer.concat([Buffer.of(version), first.id]);
 
   return {
-    /** The prefix of exactly those secrets that are sealed with the first key. */
+    /** The prefix of all secrets that are sealed with the first key, and of no others. */
     prefix,
 
-    /** Whether the ring has other keys than the first. */
+    /** Whether the ring has more keys than the first. */
     hasOldKeys: ring.length > 1,
 
-    /** Whether the first key has sealed these bytes. */
+    /** Reports whether these bytes are sealed with the first key. */
     isCurrent: (sealed: Uint8Array): boolean => prefix.equals(sealed.subarray(0, prefixLength)),
 
     /**
-     * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; copied to another place it cannot be opened. The result differs
-     * for each call.
+     * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; a copy at another place cannot be opened. The result differs for each
+     * call.
      */
     seal(plain: string | Uint8Array, place: string): Buffer {
       const nonce = randomBytes(nonceLength);
@@ -54,13 +54,13 @@ export function createSecretBox(keys: Uint8Array[]) {
       return Buffer.concat([prefix, nonce, cipher.getAuthTag(), sealed]);
     },
 
-    /** Whether the ring has the key that sealed these bytes. The first five bytes are enough. */
+    /** Reports whether the ring has the key that sealed these bytes. The first five bytes are enough. */
     hasKeyOf(sealed: Uint8Array): boolean {
       const id = sealed.subarray(1, prefixLength);
       return sealed[0] === version && ring.some((entry) => entry.id.equals(id));
     },
 
-    /** @throws Error when the key is not in the ring, the place is another, or the bytes have changed. */
+    /** @throws Error when the key is not in the ring, the place is a different one, or the bytes have changed. */
     open(sealed: Uint8Array, place: string): Buffer {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes.length < headLength || bytes[0] !== version) throw new Error(`${place} holds no sealed secret`);

@@ -11,7 +11,7 @@ export const sessionTokenPrefix = 'pst1.';
 /** `session`: one embedded session. `voice`: speech for a tenant. */
 export type TokenAudience = 'session' | 'voice';
 
-/** The hosted video avatar of the agent, which the holder may open. */
+/** The hosted video avatar of the agent that the holder of the token may open. */
 export type AvatarBinding = z.infer<typeof avatarShape>;
 
 /** The binding of a token by its audience. */
@@ -47,7 +47,7 @@ const maxTokenLength = 4_096;
 const macBytes = 32;
 
 /**
- * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`, the payload JSON in base64url, the MAC HMAC-SHA256 over everything
+ * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`. The payload is JSON in base64url; the MAC is HMAC-SHA256 over everything
  * before it. Not a JWT, so that a token cannot choose its algorithm.
  */
 export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions = {}) {
@@ -68,8 +68,8 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
     },
 
     /**
-     * Returns the claims of the token. `graceMs` extends its expiry only; default 0. Where several audiences are accepted, the claims
-     * have the token's.
+     * Returns the claims of the token. `graceMs` extends its expiry only; default 0. If several audiences are accepted, the claims have the
+     * audience of the token.
      * @throws DomainError `unauthenticated`, the same for every reason.
      */
     verify<Audience extends TokenAudience>(
@@ -80,7 +80,7 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
       const claims = toClaims(readPayload(authentic(token, keys)));
       const accepted: readonly TokenAudience[] = [audience].flat();
       if (!accepted.includes(claims.audience)) throw refused();
-      // Negated, so that NaN refuses too.
+      // Negated, so that NaN is refused too.
       if (!(clock().getTime() < claims.expiresAt.getTime() + graceMs)) throw refused();
       return claims as TokenClaims<Audience>;
     },
@@ -96,7 +96,7 @@ function macOf(signed: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(signed).digest();
 }
 
-/** The encoded payload of a token whose MAC is right. */
+/** Returns the encoded payload of a token; undefined unless its MAC is right. */
 function authentic(token: string | null | undefined, keys: ReadonlyMap<string, Uint8Array>): string {
   if (!token || token.length > maxTokenLength || !token.startsWith(sessionTokenPrefix)) throw refused();
   const [, keyId = '', payload = '', mac = '', ...more] = token.split('.');
@@ -107,7 +107,7 @@ function authentic(token: string | null | undefined, keys: ReadonlyMap<string, U
   return payload;
 }
 
-/** Undefined unless the text is the canonical base64url of its bytes, so that each token has one spelling. */
+/** Returns the decoded bytes; undefined unless the text is their canonical base64url, so that each token has one spelling. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
@@ -130,7 +130,7 @@ const payloadShape = z.discriminatedUnion('aud', [
 ]);
 type Payload = z.infer<typeof payloadShape>;
 
-/** Validated although it is signed: the signer may be of another version, or the key may have leaked. */
+/** The payload is validated although it is signed: the signer may be of another version, or the key may have leaked. */
 function readPayload(encoded: string): Payload {
   const bytes = decode(encoded);
   if (!bytes || !isUtf8(bytes)) throw refused();

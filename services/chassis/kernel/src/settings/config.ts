@@ -17,14 +17,14 @@ export class SettingsError extends Error {
 /** Settings that every unit has under its own prefix, read only when needed. */
 const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
 
-/** Set by X11 desktops; it only looks like a setting of the unit session. */
+/** A variable of X11 desktops; only its name looks like a setting of the unit session. */
 const foreignName = 'SESSION_MANAGER';
 
 const namesRead = new WeakMap<Environment, Set<string>>();
 
 /**
  * Reads settings as declared; an empty value counts as missing.
- * @returns their values, in groups as declared.
+ * @returns the values, in groups as declared.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function readSettings<S extends Settings>(env: Environment, declared: S): ValuesOf<S> {
@@ -60,7 +60,7 @@ function readOne(env: Environment, setting: Setting, problems: string[], within?
     if (isProduction && 'productionDefault' in options) return options.productionDefault;
   }
   const { success, data, error } = type.safeParse(given);
-  const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce makes 0 of it
+  const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce makes it 0
   if (isBlankNumber) problems.push(`${name}: is not a number`);
   if (success) {
     const taken = data === undefined ? undefined : options.takes?.(data);
@@ -95,9 +95,9 @@ export function readAll<T extends Record<string, () => unknown>>(readers: T): { 
 }
 
 /**
- * Variables with the prefix of one of these units that are not settings, most of them misspelt. Not an error, because Kubernetes
- * injects such names. Call it after all settings have been read.
- * @returns the setting with the nearest name, by variable; undefined where there is no such variable.
+ * Returns variables that start with the prefix of one of these units and are not settings; most of them are misspelt. They are not an
+ * error, because Kubernetes injects such names. Call it after all settings have been read.
+ * @returns the nearest setting's name by variable; undefined if there is no such variable.
  */
 export function unknownSettings(env: Environment, units: string[]): Record<string, string> | undefined {
   const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);
@@ -111,10 +111,13 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
   return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
 }
 
-/** Maximum edit distance between a variable and the setting that was meant. */
+/** Maximum edit distance between a variable and the setting that it probably means. */
 const fewEdits = 2;
 
-/** Variables that differ from one of these settings by a letter or two. @returns that setting, by variable. */
+/**
+ * Returns variables that differ from one of these settings by a letter or two.
+ * @returns the name of that setting, by variable.
+ */
 export function misspeltSettings(env: Environment, settings: readonly string[]): Record<string, string> {
   const unknown = Object.keys(env).filter((name) => env[name] && name.includes('_') && !settings.includes(name));
   const pairs = unknown.toSorted().flatMap((name) => {
@@ -131,10 +134,10 @@ export function warnOfUnknownSettings(env: Environment, units: string[], log: Pi
 }
 
 function nearest(name: string, known: string[]): string {
-  // A shared setting, such as REGIONS, may have been given a unit's name.
+  // The operator may have prefixed a shared setting, such as REGIONS, with a unit's name.
   const bare = name.slice(name.indexOf('_') + 1);
   const distances = known.map((each) =>
-    // A name without its last words is the likeliest match.
+    // A setting that extends the given name by further words is the likeliest match.
     each.startsWith(`${name}_`) ? 0 : Math.min(editDistance(name, each), 1 + editDistance(bare, each)),
   );
   return known[distances.indexOf(Math.min(...distances))] ?? '';

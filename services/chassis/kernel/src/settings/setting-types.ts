@@ -13,18 +13,21 @@ const wholeNumber = z.coerce
   .positive('must be above 0')
   .meta({ title: 'number' });
 /**
- * A count or a duration in whole milliseconds or seconds, depending on the setting's name. At most the maximum of a timer and an
- * SQL integer.
+ * A count, or a duration in whole milliseconds or seconds, depending on the setting's name. The maximum is that of a timer and of an SQL
+ * integer.
  */
 export const positiveInt = wholeNumber.max(2_147_483_647, 'must be at most 2147483647');
 /** An amount of memory in bytes, which may exceed the limit of `positiveInt`. */
 export const byteCount = wholeNumber;
-/** 1 second to 10 minutes: what is shorter ends between two renewals, and after a death a retry waits for all of it. */
+/**
+ * A lease of 1 second to 10 minutes. A shorter lease could end between two renewals; a longer one would delay the retry after its holder
+ * has died.
+ */
 export const leaseMs = wholeNumber.min(1_000, 'must be at least 1000').max(600_000, 'must be at most 600000');
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
 /**
- * A URL that may have a login. One whose password ends before its `@`, at a `/`, `?` or `#`, is refused: a part of the password would be
- * taken for the host, and shown in messages.
+ * A URL that may have a user and a password. A password with an unescaped `/`, `?` or `#` is refused: it would end there, and a part of it
+ * would be read as the host and shown in messages.
  */
 export function loginUrl(protocol: RegExp, error: string) {
   const scheme = new RegExp(protocol.source.replace('$', ':'), protocol.flags);
@@ -57,7 +60,7 @@ export const list = z
       .filter(Boolean),
   )
   .meta({ title: 'list' });
-/** One of `values`. The problem repeats the given value, so this is not for secrets. */
+/** One of `values`. The error message repeats the given value, so do not use this type for secrets. */
 export function oneOf<const Value extends string>(values: readonly Value[], title = values.join(' | ')) {
   return z
     .string()
@@ -65,7 +68,7 @@ export function oneOf<const Value extends string>(values: readonly Value[], titl
     .pipe(z.enum(values, { error: ({ input }) => noneOf(String(input), values) }))
     .meta({ title });
 }
-/** Values separated by commas, each one of `values`. The problem repeats the others, so this is not for secrets. */
+/** Values separated by commas, each one of `values`. The error message repeats all other values, so do not use this type for secrets. */
 export function someOf<const Value extends string>(values: readonly Value[]) {
   return list
     .transform((given, { issues }) => {

@@ -3,15 +3,15 @@ import { z } from 'zod';
 export interface SettingOptions<Value> {
   /** The value must not appear in a list or a message. */
   secret?: boolean;
-  /** The fallback without a value, in a few words (`PGlite`). Lists show it beside the default. */
+  /** What the process uses without a value, in a few words (`PGlite`). Lists show it beside the default. */
   without?: string;
   /** The default if `NODE_ENV` is `production`. */
   productionDefault?: Value;
   /** Required in production, which does not fall back to embedded engines. */
   requiredInProduction?: boolean;
-  /** The condition under which it is required, if that depends on other settings: `without SESSION_DATABASE_URL`. */
+  /** The condition under which the setting is required, if that depends on other settings: `without SESSION_DATABASE_URL`. */
   required?: string;
-  /** Another setting and the text that it must have for this one to be valid. */
+  /** Another setting, and the text that it must have for this setting to be valid. */
   takes?(value: Value): { name: string; value: string } | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface OptionalGroup<S extends Settings = Settings> {
   readonly kind: 'optionalGroup';
   readonly name: string;
   readonly settings: S;
-  /** One of them that, if set without `name`, shows that `name` was forgotten. */
+  /** One of these settings which, if set without `name`, shows that `name` was forgotten. */
   readonly takesName?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export function setting<T extends z.ZodType>(
   return { kind: 'setting', name, type: type as z.ZodType<z.output<T>>, meaning, options };
 }
 
-/** Declares settings that are required only if the variable `name`, which is one of them, is set. */
+/** Declares settings that are required only if the variable `name` is set, which is itself one of them. */
 export function optionalGroup<S extends Settings>(name: string, settings: S, takesName?: string): OptionalGroup<S> {
   return { kind: 'optionalGroup', name, settings, takesName };
 }
@@ -75,9 +75,9 @@ export interface ListedSetting {
   default: string | undefined;
   /** The default if `NODE_ENV` is `production`, if it differs. */
   productionDefault: string | undefined;
-  /** The fallback without a value, in words. */
+  /** What the process uses without a value, in words. */
   without: string | undefined;
-  /** When it must be given: `always`, `in production`, `with NAME` or `without NAME`, where NAME is another setting. */
+  /** When the setting must be given: `always`, `in production`, `with NAME` or `without NAME`, where NAME is another setting. */
   required: string | undefined;
   meaning: string;
 }

@@ -38,19 +38,19 @@ function isDecodable(url: string): boolean {
     return false;
   }
 }
-/** An endpoint that is reached by `fetch`, which refuses a URL with a user or password. */
+/** An endpoint that `fetch` calls. `fetch` refuses a URL with a user or password. */
 export const fetchedUrl = httpUrl.refine(
   (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
   'has a user or password',
 );
 /**
- * The TLS modes of the driver. libpq's `prefer` and `allow` are missing, because they would continue without TLS when the server, or an
- * attacker in its place, refuses it.
+ * The TLS modes of the driver. libpq's `prefer` and `allow` are missing: they would continue without TLS when the server, or an attacker in
+ * the server's place, refuses TLS.
  */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-/** The values of `ssl`, the older parameter. The driver reads others, even `false`, as `true`. */
+/** The values of `ssl`, the older parameter. The driver reads any other value, even `false`, as `true`. */
 const sslValues = ['true', '1', '0', 'no-verify'];
-/** The driver's parameters of a URL. It ignores all others, and those in another case. */
+/** The parameters of a URL that the driver reads. It ignores all other parameters, and these in another letter case. */
 const postgresParameters = [
   'user',
   'password',
@@ -75,8 +75,8 @@ const postgresParameters = [
   'query_timeout',
 ];
 /**
- * A parameter that the driver would read in another way than a person or the checks here. The problem names only known parameters,
- * because another one may be a part of a password.
+ * Returns the problem with a parameter that the driver would read differently than a person or the checks here. The problem names only
+ * known parameters, because an unknown one may be a part of a password.
  */
 function parametersProblem(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
@@ -160,7 +160,7 @@ const kafkaConnection = {
     'KAFKA_USERNAME',
   ),
 };
-/** Settings of commands, which do nothing without Kafka. */
+/** Settings of commands that do nothing without Kafka. */
 export const neededKafkaSettings = {
   brokers: setting('KAFKA_BROKERS', brokers, brokersMeaning),
   ...kafkaConnection,
@@ -420,7 +420,7 @@ const portMeanings: Record<PortKind, string> = {
   ops: 'Liveness, readiness and metrics: `/healthz`, `/readyz`, `/metrics`; 0 takes any free port.',
 };
 
-/** The setting of a unit's port, e.g. `SESSION_RPC_PORT`. */
+/** Returns the name of the setting with a unit's port, e.g. `SESSION_RPC_PORT`. */
 export function portName(unit: string, kind: string): string {
   return `${unit.toUpperCase()}_${kind.toUpperCase()}_PORT`;
 }

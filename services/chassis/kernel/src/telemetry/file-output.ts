@@ -3,14 +3,14 @@ import { dirname } from 'node:path';
 import { SettingsError } from '../settings/config.ts';
 import { droppedLines, lineOutput } from './line-output.ts';
 
-/** Maximum buffered bytes: enough for a line that a full disk truncated, and some more. */
+/** Maximum buffered bytes: the rest of a line that a full disk truncated, and some more lines. */
 const maxUnwrittenBytes = 64 * 1024;
 
 /**
- * Appends log lines to a file at once, because the last lines before a kill matter most. What cannot be written, as on a full disk, is
- * tried again with the next line; beyond 64 KiB lines are dropped, and counted in a line of their own later. Standard error says when
- * that begins and ends.
- * @throws SettingsError where the file cannot be opened.
+ * Appends log lines to a file at once, because the last lines before a kill matter most. Lines that cannot be written, as on a full disk,
+ * are retried with the next line; beyond 64 KiB lines are dropped, and a later line has their number. Standard error reports when writing
+ * fails and when it works again.
+ * @throws SettingsError when the file cannot be opened.
  */
 export function fileOutput(path: string) {
   const file = opened(path);
@@ -66,7 +66,7 @@ function makeFolder(folder: string): void {
 
 let standardError: ReturnType<typeof lineOutput> | undefined;
 
-/** Standard error may be on the full disk too. */
+/** Writes to standard error without blocking or throwing, because it may be on the full disk too. */
 function report(line: string): void {
   standardError ??= lineOutput(process.stderr);
   standardError.write(`${line}\n`);

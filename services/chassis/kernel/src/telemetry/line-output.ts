@@ -4,9 +4,9 @@ const maxUnreadBytes = 1024 * 1024;
 const flushTimeoutMs = 1_000;
 
 /**
- * Writes log lines at once, because the last lines before a kill matter most, and never blocks: beyond 1 MiB that the reader has not
- * taken, lines are dropped, and counted in a line of their own later. A closed reader is no error. (pino's own output either blocks
- * on a stalled reader or retries for ever on a closed one.)
+ * Writes log lines at once, because the last lines before a kill matter most, and never blocks. When the reader is more than 1 MiB behind,
+ * lines are dropped, and a later line has their number. A closed reader is no error. (pino's own output either blocks on a stalled reader
+ * or retries for ever on a closed one.)
  */
 export function lineOutput(out: Writable) {
   let dropped = 0;
@@ -38,7 +38,7 @@ export function lineOutput(out: Writable) {
   };
 }
 
-/** A log line with the number of dropped lines. */
+/** Makes a log line with the number of dropped lines. */
 export function droppedLines(lines: number, why: string): string {
   const line = { level: 'warn', time: new Date().toISOString(), lines, msg: `log lines dropped: ${why}` };
   return `${JSON.stringify(line)}\n`;

@@ -16,13 +16,13 @@ function outputTo(file = ''): DestinationStream {
 }
 
 /**
- * Writes JSON lines to standard output, each with the unit's name and, inside a request, its trace and request id. `LOG_LEVEL` is the
+ * Writes JSON lines to standard output. Each line has the unit's name, and inside a request its trace and request id. `LOG_LEVEL` is the
  * lowest level (default `info`); `LOG_FILE` appends to a file instead. Never log message text, prompts, tokens or secrets.
- * @throws SettingsError where `LOG_FILE` cannot be opened.
+ * @throws SettingsError when `LOG_FILE` cannot be opened.
  */
 export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
-    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong level is an error where settings are read
+    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // reading the settings reports a wrong level
     base: { unit },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
@@ -31,7 +31,7 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       const requestId = currentRequestId();
       return { ...(span && { traceId: span.traceId, spanId: span.spanId }), ...(requestId && { requestId }) };
     },
-    // In case code logs the headers of a request.
+    // Used if code logs the headers of a request.
     redact: [
       'authorization',
       '*.authorization',

@@ -7,7 +7,7 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const tokenBuckets = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 
-/** A gauge that takes longer to read, in ms, is missing from the exposition, which has all others. */
+/** The time in ms that a gauge may take to read. A slower gauge is missing from the exposition, which still has all others. */
 const readMs = 1_000;
 
 /** The values of a metric's labels, by name. */
@@ -22,7 +22,8 @@ export interface GaugeValue {
 export function createMetrics(unit: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ unit });
-  // In ms, which the delays include. At 10, the default, an idle process takes a third of a percent of a core to wake for it.
+  // The precision in ms, which the measured delays include. At 10, the default, an idle process uses a third of a percent of a core to wake
+  // up for the measurement.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   const durations = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Histogram({ name, help, labelNames, buckets, registers: [registry] });
@@ -46,8 +47,8 @@ export function createMetrics(unit: string) {
       this.gauges(name, help, [], async () => [{ labels: {}, value: await read() }]);
     },
     /**
-     * A gauge that has the values that `read` returns, and no others. It has none while `read` fails or takes longer than a second, as
-     * while the database that it asks does not answer.
+     * A gauge that has exactly the values that `read` returns. The gauge has no values while `read` fails or takes longer than a second,
+     * e.g. while the database does not respond.
      */
     gauges(name: string, help: string, labelNames: string[], read: () => GaugeValue[] | Promise<GaugeValue[]>): void {
       let reading: Promise<GaugeValue[]> | undefined;
@@ -59,7 +60,7 @@ export function createMetrics(unit: string) {
         async collect() {
           if (labelNames.length > 0) this.reset();
           else this.remove();
-          // One at a time, so that scrapes do not take one connection of a pool after another while the database hangs.
+          // Only one read runs at a time, so that scrapes do not take one connection of a pool after another while the database hangs.
           reading ??= Promise.resolve()
             .then(read)
             .finally(() => {

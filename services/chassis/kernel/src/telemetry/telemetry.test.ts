@@ -9,10 +9,10 @@ import { readSettings } from '../settings/config.ts';
 import { tracingSettings } from '../settings/shared-settings.ts';
 import { inSpan, readTracing, telemetry } from './telemetry.ts';
 
-/** Made for each span, because a tracer stays with the first provider that it has found. */
+/** A new tracer for each span, because a tracer keeps the first provider that it has found. */
 const tracer = () => trace.getTracer('parley');
 
-/** Starts telemetry with these variables alone. The SDK reads the environment of the process: this file has one of its own. */
+/** Starts telemetry with only these variables. The SDK reads the environment of the process, and this test file has its own process. */
 async function traced(t: ExecutionContext, env: Record<string, string>) {
   for (const name of Object.keys(process.env)) if (name.startsWith('OTEL_')) delete process.env[name];
   Object.assign(process.env, { OTEL_LOG_LEVEL: 'none', ...env });
@@ -39,7 +39,7 @@ interface Exported {
   text: string;
 }
 
-/** A collector that speaks HTTP/1.1, or gRPC. */
+/** A collector that speaks either HTTP/1.1 or gRPC. */
 async function collector(t: ExecutionContext, protocol: string) {
   const exported: Exported[] = [];
   const http = createServer(async (request, response) => {
@@ -233,5 +233,5 @@ test.serial('a process stops in time while the collector is down', async (t) => 
   const begun = performance.now();
   await part.stop();
   const tookMs = performance.now() - begun;
-  t.true(tookMs < 30_000, `${tookMs} ms`); // it stops waiting after 2 s
+  t.true(tookMs < 30_000, `${tookMs} ms`); // the part waits for at most 2 s
 });

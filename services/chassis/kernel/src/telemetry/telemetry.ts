@@ -10,7 +10,7 @@ import type { TracingSettings } from './tracing-sdk.ts';
 const flushTimeoutMs = 2_000;
 
 /**
- * OpenTelemetry's traces for one process, configured by the `OTEL_*` variables. Unless they turn traces on, the SDK is not loaded.
+ * OpenTelemetry's traces for one process, configured by the `OTEL_*` variables. The SDK is loaded only if these variables turn traces on.
  * There is no automatic instrumentation: boundaries make their spans by `inSpan`.
  */
 export function telemetry(env: Environment): Part {
@@ -32,8 +32,9 @@ export function telemetry(env: Environment): Part {
 }
 
 /**
- * The settings of traces; undefined where they are off. The others are not read then, because operators give variables to whole
- * namespaces. @throws SettingsError
+ * Returns the settings of traces; undefined if traces are off. The other settings are not read then, because operators often set variables
+ * for whole namespaces.
+ * @throws SettingsError
  */
 export function readTracing(env: Environment): TracingSettings | undefined {
   const { isDisabled, endpoint, tracesEndpoint, exporters } = tracingSettings;

@@ -36,7 +36,7 @@ import type { ValuesOf } from '../settings/settings.ts';
 import type { otlpProtocols, tracingSettings } from '../settings/shared-settings.ts';
 
 /*
- * The parts of OpenTelemetry that traces need: `@opentelemetry/sdk-node` brings those of metrics, logs and instrumentations too.
+ * The parts of OpenTelemetry that traces need; `@opentelemetry/sdk-node` would also load the parts for metrics, logs and instrumentations.
  * Exporters, span processors and resource detectors read their variables from the environment of the process.
  */
 
@@ -44,7 +44,7 @@ export type TracingSettings = ValuesOf<typeof tracingSettings>;
 
 /** Starts to record and export the spans of this process, with the settings' exporters. */
 export async function startTracing(settings: TracingSettings): Promise<{ shutdown(): Promise<void> }> {
-  // Without it the SDK reports nothing, not even that the collector is down.
+  // Without this level the SDK reports nothing, not even that the collector is down.
   const logLevel = diagLogLevelFromString(getStringFromEnv('OTEL_LOG_LEVEL'));
   if (logLevel !== undefined) diag.setLogger(new DiagConsoleLogger(), logLevel);
   const exporters = settings.exporters?.length ? settings.exporters : (['otlp'] as const);
@@ -76,7 +76,7 @@ export function registerTracing(
   return provider;
 }
 
-/** Imported on demand, because a process uses one of them. */
+/** Imported on demand, because a process uses only one of these exporters. */
 const otlpExporters: Record<
   (typeof otlpProtocols)[number],
   () => Promise<{ OTLPTraceExporter: new () => SpanExporter }>
@@ -128,10 +128,12 @@ const spanLimits = {
   attributePerLinkCountLimit: ['OTEL_LINK_ATTRIBUTE_COUNT_LIMIT'],
 };
 
-/** Longer than the longest timer of Node, which would fire after 1 ms instead. */
+/** The maximum delay of a timer in Node; a longer timer would fire after 1 ms. */
 const maxNumber = 2 ** 31 - 1;
 
-/** The first value that is set for each option. If none is, or it is out of bounds, the SDK's default applies. */
+/**
+ * Reads, for each option, the first of its variables that is set. If none is set, or the value is out of bounds, the SDK's default applies.
+ */
 function numbersOf<Key extends string>(names: Record<Key, string[]>, minNumber: number): Partial<Record<Key, number>> {
   const given = Object.entries<string[]>(names).flatMap(([key, each]) => {
     const value = each.map((name) => getNumberFromEnv(name)).find((number) => number !== undefined);

@@ -1,4 +1,4 @@
-/** Whether an error comes from an aborted signal. Checked by name, because libraries throw classes of their own. */
+/** Reports whether an error comes from an aborted signal. Compares the name, because libraries throw their own classes. */
 export function isAbortError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
 }

@@ -12,7 +12,7 @@ export interface BackoffOptions {
 /** Bounds the exponent, which would otherwise overflow to infinity. */
 const maxDoublings = 31;
 
-/** The pause in ms after a number of consecutive failures (1, 2, …); each failure doubles it. */
+/** Returns the pause in ms after a number of consecutive failures (1, 2, …); the pause doubles with each failure. */
 export function backoff({ firstMs, maxMs, jitter = false, random = Math.random }: BackoffOptions) {
   return (failures: number): number => {
     const pauseMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, maxDoublings));

@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves after `ms`, or as soon as `signal` aborts. @param ref false: does not keep the process alive */
+/**
+ * Resolves after `ms`, or as soon as `signal` aborts.
+ * @param ref false: the timer does not keep the process alive
+ */
 export function sleep(ms: number, signal: AbortSignal, { ref = true } = {}): Promise<void> {
   return delay(ms, undefined, { signal, ref }).catch(() => undefined);
 }
 
 /**
  * Settles as `work` does, or rejects after `timeoutMs`; the work is not cancelled.
- * @param what names the work in the message, or makes the error.
+ * @param what the name of the work for the error message, or a function that makes the error.
  */
 export async function within<T>(timeoutMs: number, what: string | (() => Error), work: PromiseLike<T>): Promise<T> {
   const late = Promise.withResolvers<never>();

@@ -4,9 +4,11 @@ import type { Logger } from '../telemetry/log.ts';
 const longestMs = 30_000;
 
 /**
- * Readiness for an engine that is not needed at once, such as the event bus, whose events wait in the outbox. Not ready until `ping` has
- * resolved once, so that a rollout with wrong settings stops. Ready in any case `atMostMs` after the first check, so that a unit restarted
- * during an outage serves what works without the engine; the reason is then logged. A later outage does not affect readiness.
+ * Readiness for an engine that the unit can do without for a while, such as the event bus, whose events wait in the outbox.
+ *
+ * Not ready until `ping` has resolved once, so that a rollout with wrong settings stops. Ready in any case `atMostMs` after the first
+ * check, so that a unit that restarts during an outage serves everything that works without the engine; the reason is then logged. A later
+ * outage does not affect readiness.
  */
 export function untilReached(
   engine: string,

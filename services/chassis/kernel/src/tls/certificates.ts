@@ -20,8 +20,8 @@ export function parseCertificates(pem: string): X509Certificate[] {
 }
 
 /**
- * The chain from a certificate to an authority: the authority alone, or intermediates first. Undefined if there is none. A self-signed
- * certificate among the authorities is its own authority, whatever key usage it declares.
+ * Returns the chain from a certificate to an authority: the authority alone, or intermediates first. Undefined if there is no chain. A
+ * self-signed certificate among the authorities is its own authority, regardless of its declared key usage.
  */
 export function wayTo(
   certificate: X509Certificate,
@@ -55,7 +55,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'of an unknown error';
 }
 
-/** A path for messages, unless the value is the content of a file, which may be a key. */
+/** Returns a path for messages, unless the value is the content of a file, which may be a key. */
 export const shownPath = (path: string) =>
   /[\r\n]|-----BEGIN/u.test(path) ? 'the content of a file in place of its path' : path;
 

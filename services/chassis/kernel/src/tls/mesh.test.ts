@@ -48,7 +48,7 @@ test('while files are being replaced, what was there before counts', async (t) =
   const { tls, replace } = await testMeshTls(t, { ...first, ca });
   const seen: string[] = [];
   tls.onChange(({ cert }) => seen.push(cert));
-  replace({ cert: second.cert }); // its key is still the first one's
+  replace({ cert: second.cert }); // the key is still the key of the first certificate
   replace({ ca: `${ca}\n` });
   replace({ key: second.key });
   await eventually('the second counts', () => tls.current.key === second.key);

@@ -14,7 +14,7 @@ export interface MeshOptions {
   tls?: MeshTls | undefined;
 }
 
-/** A certificate with its key, and the authorities that other units' certificates are signed by; in PEM. */
+/** A certificate with its key, and the authorities that have signed the certificates of other units; in PEM. */
 export interface MeshCertificate {
   cert: string;
   key: string;
@@ -39,8 +39,8 @@ const { certFile, keyFile, caFile } = meshSettings.tls;
 const names: MeshTlsFiles = { cert: certFile.name, key: keyFile.name, ca: caFile.name };
 
 /**
- * Reads the TLS files for calls to other units. The part rereads them, so that a certificate can be replaced without a restart.
- * @throws SettingsError also if only some of the files are given, or they do not match
+ * Reads the TLS files for calls to other units. The part rereads the files, so that a certificate can be replaced without a restart.
+ * @throws SettingsError also if only some of the files are given, or if they do not match
  */
 export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>): MeshOptions & Part {
   const { lookupIntervalMs } = readSettings(env, { lookupIntervalMs: meshSettings.lookupIntervalMs });
@@ -101,7 +101,7 @@ function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
   if (!cert || !ca || !key || problems.length > 0) throw new SettingsError(problems);
   const read = { cert: cert.text, key: key.text, ca: ca.text };
   try {
-    createSecureContext(read); // refuses more than parsing does, such as keys that are too short
+    createSecureContext(read); // stricter than parsing, e.g. about keys that are too short
   } catch (error) {
     throw new SettingsError([`${names.cert}: cannot be used for TLS: ${(error as Error).message}`]);
   }
@@ -118,7 +118,7 @@ function privateKey(pem: string) {
   }
 }
 
-/** Why other units would refuse a certificate; undefined if they would accept it. */
+/** Returns why other units would refuse a certificate; undefined if they would accept it. */
 function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
   const [own, ...between] = parseCertificates(cert);
   if (!own) return undefined;
@@ -135,7 +135,8 @@ function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
 }
 
 /**
- * Rereads the files. If they are being replaced, damaged, or other units would refuse their content, the previous ones stay in use.
+ * Rereads the files. The previous files stay in use while new ones are being written, if they are damaged, or if other units would refuse
+ * them.
  */
 export function meshTls(
   files: MeshTlsFiles,
