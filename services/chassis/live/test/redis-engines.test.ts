@@ -62,7 +62,7 @@ redisTests('all engines on one Redis', () => {
     t.teardown(() => rmSync(folder, { recursive: true }));
     const logFile = join(folder, 'log');
     const log = createLogger('redis', { LOG_LEVEL: 'warn', LOG_FILE: logFile });
-    // Long enough for a busy machine to begin to follow.
+    // The timeout gives a busy machine enough time to begin to follow.
     const one = await overLine(t, { timeoutMs: 1_000, log });
     const stream = newKey();
     const followed = follow(t, one.log, stream);
@@ -73,7 +73,7 @@ redisTests('all engines on one Redis', () => {
         .append(stream, [bytes('during')])
         .then(yes, (error: unknown) => isDomainError(error) && error.message === 'Redis is unavailable'),
     );
-    // Nothing was asked of it meanwhile.
+    // No command was sent over this connection meanwhile.
     await eventually('the one for subscriptions is closed', () =>
       /"link":"listening".*connection failed/u.test(readFileSync(logFile, 'utf8')),
     );
@@ -85,7 +85,7 @@ redisTests('all engines on one Redis', () => {
   });
 });
 
-/** One process from Redis' point of view, whose connection can be cut and held. */
+/** A single process from the point of view of Redis, whose connection can be cut and held. */
 async function overLine(t: ExecutionContext, options: Partial<RedisConnectionOptions> = {}) {
   const line = await databaseProxy(redisUrl);
   t.teardown(() => line.close());

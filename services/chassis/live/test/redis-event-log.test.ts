@@ -128,7 +128,7 @@ redisTests('the event log on Redis', () => {
     const publish = (message: string) => connection.command(['PUBLISH', `${stream}:appended`, message]);
     const { ms } = eventIdParts(first);
 
-    // As published by other replicas. Only the first of them follows what the reader has.
+    // The messages that other replicas would publish. Only the first one follows the entry that the reader has.
     await publish(`${first} ${ms}-900 not in the stream`);
     await publish(`${first} ${ms}-901 after another`);
     await publish(`${ms}-900`);
@@ -173,7 +173,7 @@ redisTests('the event log on Redis', () => {
     await log.append(stream, [bytes('two'), bytes('at once')]);
     await eventually('they are read', () => reads.length === 1);
     listener?.lost?.();
-    // The channel is subscribed to again, others are not yet.
+    // The channel has been resubscribed, and other channels have not.
     listener?.message(Buffer.from(`${first} ${eventIdParts(first).ms}-900 early`));
     reads[0]?.resolve();
     await new Promise((resolve) => setImmediate(resolve));
@@ -195,7 +195,7 @@ redisTests('the event log on Redis', () => {
       ...connection,
       async subscribe(_channel, listener) {
         listener.lost?.();
-        await new Promise((resolve) => setTimeout(resolve, 50)); // longer than the outage may take
+        await new Promise((resolve) => setTimeout(resolve, 50)); // longer than the allowed outage
         ended.push('refused');
         throw new DomainError('unavailable', 'Redis is unavailable');
       },
@@ -211,7 +211,7 @@ redisTests('the event log on Redis', () => {
     const log = redisEventLog(connection);
     const other = redisEventLog(await replica(t));
     const stream = newStream();
-    const ahead = `${Date.now() + 60_000}-0`; // as if the clock had gone back since
+    const ahead = `${Date.now() + 60_000}-0`; // as if the clock had since been set back
     const [first = ''] = await log.append(stream, [bytes('first')], { after: ahead });
     const batches = batchesOf(await tail(t, other, stream, '0'));
     await eventually('the first is there', () => batches.length === 1);
@@ -272,7 +272,7 @@ function tail(t: ExecutionContext, log: EventLog, stream: string, after: string)
   return log.tail(stream, { after }, over.signal);
 }
 
-/** Fills as batches come. */
+/** Returns a list that grows as batches arrive. */
 function batchesOf(followed: Tail): Entry[][] {
   const batches: Entry[][] = [];
   void (async () => {

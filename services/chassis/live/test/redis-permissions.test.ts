@@ -6,7 +6,7 @@ import { redisEventLog } from '../src/event-log/redis-event-log.ts';
 import { redisKeyValue } from '../src/key-value/redis-key-value.ts';
 import { redisConnection } from '../src/redis/redis-connection.ts';
 
-/** A connection to a Redis that refuses some commands. It knows no more than a connection needs. */
+/** A connection to a fake Redis that refuses some commands and implements only what a connection needs. */
 async function refusing(t: ExecutionContext, refusals: Record<string, string>) {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -46,7 +46,7 @@ test('a Redis login that may run no script is not ready, and its scripts are una
 
 test('the command is named that a script may not run, and the login is not ready', async (t) => {
   const sha = '92cc4fd7cc1fd1a2bd6db1ed8fc1fa2bf8ba0b1b';
-  // The third line of the script of `countAll` opens a loop, the ninth asks for the counter, the 35th adds to it.
+  // In the script of `countAll`, line 3 opens a loop, line 9 reads the counter, and line 35 adds to the counter.
   const ofLine = "ERR The user executing the script can't run this command or subcommand script";
   for (const [refusal, named] of [
     [`${ofLine}: ${sha}, on @user_script:9.`, 'GET'],

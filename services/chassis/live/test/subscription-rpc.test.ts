@@ -12,7 +12,7 @@ const event = (n: number): FollowResponse => ({
   isLast: false,
 });
 
-/** Follows these fields; `stop` is what a stopping server does, and `leave` what its client does. `sent`: the headers. */
+/** Follows these fields. `stop` acts as a stopping server does, `leave` as a client that leaves. `sent` has the headers that were sent. */
 function follow(
   fields: Record<string, SubscriptionField>,
   given: Omit<FollowRequest, 'afterEventId'> & { afterEventId?: string },

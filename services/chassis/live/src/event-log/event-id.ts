@@ -23,7 +23,10 @@ export function parseEventId(text: string): EventId | undefined {
   return match && Number.isSafeInteger(Number(match[1])) && Number.isSafeInteger(Number(match[2])) ? text : undefined;
 }
 
-/** The two numbers of an id. @throws RangeError for a malformed one; ids from clients go through `parseEventId` first. */
+/**
+ * Returns the two numbers of an id.
+ * @throws RangeError for a malformed id; ids from clients must pass `parseEventId` first.
+ */
 export function eventIdParts(id: EventId): EventIdParts {
   const canonical = parseEventId(id);
   if (canonical === undefined) throw new RangeError(`Malformed event id: ${id}`);
@@ -35,7 +38,7 @@ export function formatEventId({ ms, n }: EventIdParts): EventId {
   return `${ms}-${n}`;
 }
 
-/** Negative when `a` is before `b`, 0 when they are equal, else positive; for `sort`. */
+/** Compares ids for `sort`: negative when `a` is before `b`, 0 when they are equal, otherwise positive. */
 export function compareEventIds(a: EventId, b: EventId): number {
   return compareParts(eventIdParts(a), eventIdParts(b));
 }

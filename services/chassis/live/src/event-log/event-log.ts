@@ -2,32 +2,33 @@ import { DomainError } from '@parley/kernel/errors';
 import type { EventId } from './event-id.ts';
 
 /**
- * Append-only streams of live events, deleted after a retention time (1 h by default). What must last is in a database as
- * well: the log may lose everything at any time, and reports that by `complete: false`.
- *
- * Streams are named like keys, `parley:<tenant id>:…`; any other name is a bug and throws. Calls reject with a
- * `DomainError` of kind `unavailable` while the engine cannot be reached.
+ * Append-only streams of live events, deleted after a retention time (1 h by default). The log may lose everything at any time, and reports
+ * a loss by `complete: false`; store events that must last in a database as well. Streams are named like keys, `parley:<tenant id>:…`; any
+ * other name is a bug and throws. Calls reject with a `DomainError` of kind `unavailable` while the engine cannot be reached.
  */
 export interface EventLog {
   /**
-   * Adds entries in this order, all or none, and returns their ids, which are greater than all earlier ids of the stream,
-   * also after a restart, a loss of the log or a step back of the clock. `after` is a lower bound: the newest id of this
-   * stream in the caller's database, `0` when nothing was ever appended. Give it where there is such a database: with it
-   * an emptied log knows whether it has the whole of a stream, and one that lost entries detects the gap and deletes what
-   * is before it. Do not change the bytes afterwards: the log keeps them without a copy.
+   * Adds entries in this order, all or none, and returns their ids. The ids are greater than all earlier ids of the stream, even after a
+   * restart, a loss of the log or a step back of the clock.
+   *
+   * `after` is a lower bound: the newest id of this stream in the caller's database, or `0` when nothing was ever appended. Pass it
+   * whenever there is such a database. From `after` an empty log knows whether it has the whole stream, and a log that lost entries
+   * detects the gap and deletes the entries before the gap. Do not change the bytes afterwards: the log keeps them without a copy.
    */
   append(stream: string, entries: Uint8Array[], options?: { after?: EventId }): Promise<EventId[]>;
 
-  /** At most `limit` (1,000) entries with an id greater than `after`, in order; `0` reads from the beginning. */
+  /** Returns at most `limit` (1,000) entries with an id greater than `after`, in order; `0` reads from the beginning. */
   read(stream: string, options: { after: EventId; limit?: number }): Promise<Excerpt>;
 
   /**
-   * Follows a stream: existing entries after `after`, then new ones, each once, in order, without a gap. The position is
-   * set when the promise resolves: with `now`, every entry appended from then on arrives. Batches have 1 to 500 entries. An
-   * empty batch means that entries may be missing at this point, because of an outage or a loss: readers with a database
-   * look there for what they were not given, before they go on. Ends without an error when `signal` aborts; abort it when
-   * done, since a waiting iteration cannot be ended otherwise. Throws `SlowReader` when the reader is more than `maxBehind`
-   * live entries behind, and `unavailable` in a long outage: then follow again after the last id seen.
+   * Follows a stream: existing entries after `after`, then new ones, each once, in order, without a gap. The position is set when the
+   * promise resolves: with `now`, every entry appended from then on arrives. Batches have 1 to 500 entries. An empty batch means that
+   * entries may be missing at this point, because of an outage or a loss: readers with a database look for the missing entries there before
+   * they continue.
+   *
+   * Ends without an error when `signal` aborts. Abort it when done, because a waiting iteration cannot be ended otherwise. Throws
+   * `SlowReader` when the reader is more than `maxBehind` live entries behind, and `unavailable` in a long outage: then follow again after
+   * the last id seen.
    */
   tail(stream: string, options: TailOptions, signal: AbortSignal): Promise<Tail>;
 
@@ -52,9 +53,9 @@ export interface Entry {
 
 export interface Reach {
   /**
-   * Whether the log certainly has every entry after the given id. False after a trim or a loss, and for an unknown stream:
-   * then first replay the lasting events between that id and `oldestId` (all of them, where that is undefined) from the
-   * database, and skip duplicates.
+   * Whether the log certainly has every entry after the given id. False after a trim or a loss, and for an unknown stream. Then first
+   * replay the lasting events between that id and `oldestId` (all events if `oldestId` is undefined) from the database, and skip
+   * duplicates.
    */
   complete: boolean;
   /** The id of the oldest entry. */
@@ -65,7 +66,7 @@ export interface Excerpt extends Reach {
   entries: Entry[];
 }
 
-/** To be iterated once. */
+/** Can be iterated only once. */
 export interface Tail extends Reach, AsyncIterable<Entry[]> {}
 
 /** Thrown when a reader is too far behind. It may follow again after the last id that it has seen. */

@@ -1,13 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hasCode } from '@parley/kernel/errors';
 
-/** How far ahead each write reserves, in ms; also the shortest time between two writes. */
+/** How far ahead each write reserves ids, in ms; also the shortest time between two writes. */
 const AHEAD_MS = 10_000;
 
 /**
- * Stores an upper bound of the ids in a file, so that they grow across restarts even when the clock steps back. Throws when
- * the file has other content. Writes synchronously, since an id must not be used before its reservation is on disk; that
- * takes less than a millisecond every ten seconds.
+ * Stores an upper bound of the ids in a file, so that ids grow across restarts even when the clock steps back. Throws when the file has
+ * other content. Writes synchronously, because an id must not be used before its reservation is on disk; this takes less than a millisecond
+ * every ten seconds.
  */
 export function highWaterMark(file: string) {
   const startMs = readMark(file);
@@ -15,7 +15,7 @@ export function highWaterMark(file: string) {
   return {
     /** Start of this run's ids, in ms since 1970; earlier runs may have used all lower ids. */
     startMs,
-    /** Makes later runs start above `ms`. Writes the file rarely, and before an id that it covers is used. */
+    /** Makes ids of later runs start above `ms`. Writes the file rarely, and always before an id above the reserved bound is used. */
     reserve(ms: number): void {
       if (ms < reservedMs) return;
       const next = ms + AHEAD_MS;

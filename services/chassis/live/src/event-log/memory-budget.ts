@@ -1,12 +1,12 @@
 import { dropOldest, type MemoryStream } from './memory-stream.ts';
 
-/** Measured overhead of an entry in bytes, including its id and the state that readers keep of it. */
+/** Measured overhead of an entry in bytes, including its id and the state that readers keep for the entry. */
 const entryBytes = 800;
 
 /** The fraction to which a full log is reduced, so that it does not drop entries at every append. */
 const keptFraction = 0.9;
 
-/** An append: `end` is the number of the entry after its last one in the stream. */
+/** An append. `end` is the number in the stream that follows the number of its last entry. */
 interface Append {
   stream: MemoryStream;
   end: number;
@@ -15,7 +15,7 @@ interface Append {
 
 /** Bounds the memory of all streams of a log together to `maxBytes`, including the overhead of entries. */
 export function memoryBudget(maxBytes: number) {
-  // In order of time. Those before `first` have been dropped.
+  // In order of time. The appends before `first` have been dropped.
   let appends: Append[] = [];
   let first = 0;
   let used = 0;
@@ -48,7 +48,7 @@ export function memoryBudget(maxBytes: number) {
 
   return {
     drop,
-    /** Counts entries that were appended to a stream; beyond the bound, drops the oldest entries of all streams. */
+    /** Counts entries that were appended to a stream. Above the limit, drops the oldest entries of all streams. */
     added(stream: MemoryStream, appended: Uint8Array[]): void {
       const bytes = appended.reduce((sum, { byteLength }) => sum + byteLength + entryBytes, 0);
       appends.push({ stream, end: stream.dropped + stream.entries.length, bytes });

@@ -11,13 +11,13 @@ import { followStream } from './memory-tail.ts';
 export interface MemoryEventLogOptions {
   /** How long entries are kept. Default 1 h. */
   ttlMs?: number;
-  /** How many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
+  /** Maximum number of entries of one stream; above it, the stream's oldest entries are dropped. Default 100,000. */
   maxEntries?: number;
   /** Maximum bytes of all streams together; beyond it, the oldest entries of all streams are dropped. Default 256 MB. */
   maxBytes?: number;
   /**
-   * A file in the data folder with an upper bound of the ids, so that ids of a later run are greater even when the clock
-   * steps back. Without it, only the clock and `after` keep the ids of two runs apart.
+   * A file in the data folder with an upper bound of the ids, so that ids of a later run are greater even when the clock steps back.
+   * Without the file, only the clock and `after` ensure that ids grow from run to run.
    */
   highWaterFile?: string;
   /** Milliseconds since 1970. */
@@ -54,7 +54,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
   function trim(stream: MemoryStream): void {
     const { entries } = stream;
     const oldestMs = now() - ttlMs;
-    // Drops a tenth more, so that a full stream does not move all its entries at every append.
+    // Drops a tenth more than necessary, so that a full stream does not move all its entries at every append.
     let dropped = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
     for (let entry = entries[dropped]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[dropped])
       dropped++;
@@ -78,7 +78,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
       if (stream.horizon === undefined) {
         stream.horizon = floor && compareParts(floor, beginning) === 0 ? beginning : last;
       } else if (floor && compareParts(floor, newestId(stream)) > 0) {
-        budget.drop(stream, stream.entries.length); // there is a gap, so the older entries would seem complete
+        budget.drop(stream, stream.entries.length); // there is a gap, so the stream would wrongly seem complete
         stream.horizon = last;
       }
 

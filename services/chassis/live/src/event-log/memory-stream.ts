@@ -1,14 +1,14 @@
 import { beginning, compareParts, type EventIdParts, eventIdParts } from './event-id.ts';
 import type { Entry } from './event-log.ts';
 
-/** One stream in memory. Its readers have positions in it, not copies. */
+/** One stream in memory. Its readers keep positions in the stream, not copies. */
 export interface MemoryStream {
   entries: Entry[];
-  /** How many entries were dropped from the front: `entries[0]` is number `dropped` of the stream. */
+  /** Number of entries dropped from the front: `entries[0]` is entry number `dropped` of the stream. */
   dropped: number;
   /** The log has every entry after this id. Undefined while the stream is unknown. */
   horizon: EventIdParts | undefined;
-  /** How many readers follow the stream, which keep it from being deleted. */
+  /** Number of readers that follow the stream. A stream with readers is not deleted. */
   readers: number;
   /** Readers that wait for the next entry. */
   waiting: Set<() => void>;

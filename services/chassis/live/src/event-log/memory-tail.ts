@@ -8,7 +8,7 @@ const MAX_BATCH = 500;
 interface FollowOptions {
   /** The number of the first entry to read, counted from the stream's beginning. */
   begin: number;
-  /** Entries up to this id are skipped. It may be ahead of the stream. */
+  /** Entries up to this id are skipped. The id may be ahead of the stream. */
   after: EventIdParts;
   maxBehind: number;
   signal: AbortSignal;
@@ -16,8 +16,8 @@ interface FollowOptions {
 }
 
 /**
- * One reader of a stream. It has a position and no queue, since all readers share the entries of the stream. The stream is
- * kept until the signal aborts or the iteration ends.
+ * One reader of a stream. It keeps a position and no queue, because all readers share the entries of the stream. The stream is kept until
+ * the signal aborts or the iteration ends.
  */
 export function followStream(stream: MemoryStream, options: FollowOptions): AsyncGenerator<Entry[]> {
   const { signal } = options;
@@ -34,7 +34,9 @@ export function followStream(stream: MemoryStream, options: FollowOptions): Asyn
   return batches(stream, options, liveFrom, release);
 }
 
-/** @param liveFrom entries from this number on were appended after the reader joined; `maxBehind` counts those only */
+/**
+ * @param liveFrom the number of the first entry that was appended after the reader joined; `maxBehind` counts only entries from there on
+ */
 async function* batches(
   stream: MemoryStream,
   { begin, after, maxBehind, signal, isClosed }: FollowOptions,

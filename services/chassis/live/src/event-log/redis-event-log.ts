@@ -10,20 +10,20 @@ import { tailOf } from './redis-tail.ts';
 export interface RedisEventLogOptions {
   /** How long entries are kept. Default 1 h. */
   ttlMs?: number;
-  /** About how many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
+  /** Approximate number of entries that one stream keeps; above it, the stream's oldest entries are dropped. Default 100,000. */
   maxEntries?: number;
   /** How long tails wait for Redis before they fail as `unavailable`, in ms. Default 30,000. */
   outageTimeoutMs?: number;
 }
 
-/** How often a process tries whether its login may append, when a tail begins. */
+/** The minimum interval in ms between two checks whether the process's login may append; a check is made when a tail begins. */
 const rightsIntervalMs = 60_000;
 
-/** For how many streams a process remembers the last id that it has appended. */
+/** Number of streams for which a process remembers the last appended id. */
 const rememberedStreams = 10_000;
 
 /**
- * The event log that all replicas share, with a Redis stream per stream. All tails of one stream in this process share its reads.
+ * The event log that all replicas share, with one Redis stream for each stream. All tails of one stream in this process share its reads.
  * `close` does not close the connection.
  */
 export function redisEventLog(connection: RedisConnection, options: RedisEventLogOptions = {}): EventLog {
@@ -44,7 +44,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     checkKey(stream);
   }
 
-  /** The last id also shows when Redis has lost its newest entries. */
+  /** The last id also reveals when Redis has lost its newest entries. */
   function remember(stream: string, id: EventId | undefined): void {
     if (id === undefined) return;
     lastIds.delete(stream);
@@ -92,7 +92,8 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     async read(stream, { after, limit = 1_000 }): Promise<Excerpt> {
       use(stream);
       const from = eventIdParts(after);
-      // Concurrent: an entry that is trimmed in between may be returned and yet reported as missing, but not the reverse.
+      // Both commands run concurrently: an entry that is trimmed between them may be returned and still be reported as missing, but not the
+      // reverse.
       const [entries, oldest] = await Promise.all([
         entriesAfter(connection, stream, formatEventId(from), limit),
         oldestEntry(connection, stream),

@@ -12,14 +12,14 @@ export interface FollowerOptions {
   ended(): void;
 }
 
-/** A marker between entries: some may be missing here. */
+/** A marker between entries: at this point entries may be missing. */
 export const interruption = Symbol('interruption');
 
 export type Follower = Awaited<ReturnType<typeof followStream>>;
 export type Reader = NonNullable<ReturnType<Follower['join']>>;
 
 interface ReaderState {
-  /** Entries that it has not read yet. */
+  /** Entries that the reader has not read yet. */
   queue: (Entry | typeof interruption)[];
   /** The reason why the follower has ended or the reader is too slow. */
   failure: DomainError | undefined;
@@ -47,7 +47,7 @@ export async function followStream(
   let isLost = false;
   let outageTimer: NodeJS.Timeout | undefined;
 
-  /** A page of the stream; waits for Redis in an outage. Readers at one position, as after a reconnection, share it. */
+  /** Returns a page of the stream; in an outage waits for Redis. Readers at the same position, as after a reconnection, share the page. */
   function page(after: EventIdParts): Promise<LinkedEntry[]> {
     const key = formatEventId(after);
     const pending = pages.get(key);
@@ -75,7 +75,7 @@ export async function followStream(
     }
   }
 
-  /** Reads the entries after the last one; a notification during a read causes another read. */
+  /** Reads the entries after the last one. A notification during a read causes another read. */
   async function readOn(): Promise<void> {
     isStale = true;
     if (isReading || !position) return;
@@ -84,7 +84,7 @@ export async function followStream(
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         const found = await page(position);
-        if (isLost) return; // nothing before the interruption; `resumed` reads again
+        if (isLost) return; // deliver nothing before the interruption; `resumed` reads again
         const [first, last] = [found[0], found.at(-1)];
         if (!first || !last) continue;
         const isKnown = position.ms > 0;
@@ -101,9 +101,9 @@ export async function followStream(
     }
   }
 
-  /** Delivers a published entry that is the next one; reads on otherwise. */
+  /** Delivers a published entry if it is the next one; otherwise reads from the stream. */
   function onAppended(message: Buffer): void {
-    if (isLost) return; // `resumed` delivers the interruption first, and reads on
+    if (isLost) return; // `resumed` delivers the interruption first, and then reads
     const entry = publishedEntry(message);
     if (!entry || isReading || !position || entry.previous !== formatEventId(position)) return void readOn();
     position = eventIdParts(entry.id);

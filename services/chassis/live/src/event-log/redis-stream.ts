@@ -9,9 +9,9 @@ export interface LinkedEntry extends Entry {
 }
 
 export interface AppendOptions {
-  /** Ids are greater than this. When it is above the newest entry, entries are missing, and the stream is deleted. */
+  /** New ids are greater than this id. When it is above the newest entry, entries are missing, and the stream is deleted. */
   floor: EventIdParts;
-  /** Nothing was ever appended, so a stream that does not exist yet is complete. */
+  /** Whether nothing was ever appended, so that a stream that does not exist yet is complete. */
   isNew: boolean;
   ttlMs: number;
   maxEntries: number;
@@ -26,10 +26,12 @@ export const pageSize = 500;
  */
 export const channelOf = (stream: string) => `${stream}:appended`;
 
-/** Longer entries are read: Redis disconnects subscribers that are far behind with what is published. */
+/**
+ * Maximum size of a published entry. Longer entries are read from the stream, because Redis disconnects subscribers that lag far behind.
+ */
 const maxPublishedBytes = 4_096;
 
-/** The entry in a message of the channel, if there is one. */
+/** Returns the entry in a message of the channel, if there is one. */
 export function publishedEntry(message: Buffer): LinkedEntry | undefined {
   const first = message.indexOf(' ');
   const second = first < 0 ? first : message.indexOf(' ', first + 1);
@@ -52,8 +54,8 @@ export function appendTo(
 
 /**
  * Tries the commands of `appendTo` without changing anything.
- * @throws DomainError `unavailable` if the login may not run one of them: otherwise followers would wait for entries that can never
- * be appended
+ * @throws DomainError `unavailable` if the login may not run one of them. Without this check followers would wait for entries that can
+ * never be appended.
  */
 export async function checkMayAppend(redis: RedisConnection, stream: string): Promise<void> {
   try {
@@ -63,7 +65,7 @@ export async function checkMayAppend(redis: RedisConnection, stream: string): Pr
   }
 }
 
-/** The entries after an id, in order. */
+/** Returns the entries after an id, in order. */
 export async function entriesAfter(
   redis: RedisConnection,
   stream: string,
@@ -79,7 +81,7 @@ export async function oldestEntry(redis: RedisConnection, stream: string): Promi
   return row && toEntry(row);
 }
 
-/** Undefined when the stream does not exist. */
+/** Returns the newest id; undefined when the stream does not exist. */
 export async function newestId(redis: RedisConnection, stream: string): Promise<EventIdParts | undefined> {
   const [row] = await redis.command<Row[]>(['XREVRANGE', stream, '+', '-', 'COUNT', '1'], asBytes);
   return row && eventIdParts(row[0].toString('latin1'));
@@ -96,10 +98,12 @@ function toEntry([id, [, previous, , data]]: Row): LinkedEntry {
 }
 
 /**
- * The first id is above the newest entry, the floor and the server's clock, so that ids grow despite a step back of the clock or a
- * loss of the stream. Each entry has the id of the one before it: the oldest entry thus shows from where on the stream is
- * complete, without a second key that could be lost alone. The first entry of a stream that was lost refers to an id that no
- * reader has: the one just below its own, in a new millisecond.
+ * The first id is above the newest entry, the floor and the server's clock, so that ids grow despite a step back of the clock or a loss of
+ * the stream.
+ *
+ * Each entry has the id of the previous entry. So the oldest entry shows from which id on the stream is complete, without a second key that
+ * could be lost alone. When the stream was lost, its first entry refers to an id that no reader has: the id just below its own, in a new
+ * millisecond.
  */
 const append = redisScript(`
 local stream, channel = KEYS[1], ARGV[1]
@@ -146,7 +150,7 @@ end
 return ids
 `);
 
-/** Followers that get an empty message read on, and find nothing. */
+/** Followers that receive an empty message read the stream, and find nothing new. */
 const tryAppend = redisScript(`
 local stream, channel = KEYS[1], ARGV[1]
 redis.call('TIME')

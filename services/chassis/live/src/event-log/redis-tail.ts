@@ -5,9 +5,9 @@ import { interruption, type Reader } from './redis-follower.ts';
 import { pageSize } from './redis-stream.ts';
 
 interface TailPosition {
-  /** Entries up to this id are skipped. It may be ahead of the stream. */
+  /** Entries up to this id are skipped. The id may be ahead of the stream. */
   after: EventIdParts;
-  /** False when only new entries are wanted. */
+  /** Whether existing entries are wanted, and not only new ones. */
   wantsPast: boolean;
   /** Whether the stream certainly has every entry after `after`. */
   isComplete: boolean;
@@ -56,14 +56,14 @@ async function* batches(
   }
 }
 
-/** The length of the next batch; an interruption forms a separate batch. */
+/** Returns the length of the next batch; an interruption is a batch of its own. */
 function batchLength(queue: Reader['queue']): number {
   if (queue[0] === interruption) return 1;
   const next = queue.indexOf(interruption);
   return Math.min(next === -1 ? queue.length : next, pageSize);
 }
 
-/** The entries between the position and the beginning of the queue. */
+/** Yields the entries between the position and the beginning of the queue. */
 async function* past(reader: Reader, { after, isComplete, signal }: TailPosition): AsyncGenerator<Entry[]> {
   const { joinedAt } = reader;
   let cursor = after;

@@ -9,10 +9,7 @@ export interface AnnouncementDeclaration<Message> {
   message: { encode(message: Message): { finish(): Uint8Array }; decode(bytes: Uint8Array): Message };
 }
 
-/**
- * Publishes to current subscribers. A failure is logged and does not reject: subscribers ask their source again from time to
- * time.
- */
+/** Publishes to current subscribers. A failure is logged and does not reject, because subscribers also query their source periodically. */
 export function announcer<Message>(
   keyValue: Pick<KeyValue, 'publish'>,
   { channel, message }: AnnouncementDeclaration<Message>,
@@ -29,7 +26,7 @@ export function announcer<Message>(
 
 /**
  * Calls `handler` with each announcement, from now on or once the engine is available.
- * @param handler gets undefined for a message that cannot be decoded, which may concern anything. Unknown fields are omitted.
+ * @param handler gets undefined for a message that cannot be decoded; anything may have changed then. Unknown fields are omitted.
  */
 export function onAnnouncement<Message>(
   keyValue: Pick<KeyValue, 'subscribe'>,

@@ -5,7 +5,7 @@ import { memoryKeyValue } from './memory-key-value.ts';
 
 export interface DegradingCountsOptions {
   keyValue: Pick<KeyValue, 'countAll'>;
-  /** Called for each call that this process counts alone or refuses. */
+  /** Called for each call that this process counts by itself or refuses. */
   onDegraded: () => void;
   log: Logger;
   now?: () => number;
@@ -14,8 +14,8 @@ export interface DegradingCountsOptions {
 const logIntervalMs = 30_000;
 
 /**
- * `countAll` for throttles: counts shared by all processes, and while the engine cannot be reached those of this process alone.
- * @returns a function; its `refuse` is called before entries are counted alone, and may throw instead.
+ * `countAll` for throttles. The counts are shared by all processes; while the engine cannot be reached, each process counts by itself.
+ * @returns a function. Its argument `refuse` is called before this process counts entries by itself, and may throw instead.
  */
 export function degradingCounts({
   keyValue,

@@ -13,13 +13,13 @@ export interface KeepSubscribedOptions {
   channel: string;
   handler(message: string): void;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** The pause after the first attempt, in ms, doubled by each further one up to 5 s. Default 250. */
+  /** The pause after the first attempt, in ms; it doubles with each further attempt, up to 5 s. Default 250. */
   firstPauseMs?: number;
 }
 
 /**
- * Subscribes to announcements that a unit can do without for a while. Resolves after the first attempt: in an outage the unit
- * starts all the same, and the subscription is retried.
+ * Subscribes to announcements that a unit can do without for a while. Resolves after the first attempt: in an outage the unit starts
+ * anyway, and the subscription is retried.
  * @throws for an invalid channel.
  */
 export async function keepSubscribed(

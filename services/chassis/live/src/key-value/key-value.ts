@@ -1,29 +1,30 @@
 /**
- * Short-lived shared state: caches, counters, announcements. All of it may be lost at any time, so do not store anything that
- * must last. All replicas of all units see the same values.
- *
- * Keys and channels start with `parley:`, those of a tenant's data with `parley:<tenant id>:`; any other is a bug and
- * throws. Every call rejects with a `DomainError` of kind `unavailable` while the engine cannot be reached.
+ * Short-lived shared state: caches, counters, announcements. All of it may be lost at any time, so do not store anything that must last.
+ * All replicas of all units see the same values. Keys and channels start with `parley:`; for a tenant's data they start with
+ * `parley:<tenant id>:`. Any other key is a bug and throws. Every call rejects with a `DomainError` of kind `unavailable` while the engine
+ * cannot be reached.
  */
 export interface KeyValue {
   /** Returns the value; undefined if there is none or it has expired. */
   get(key: string): Promise<string | undefined>;
-  /** Stores the value for `ttlMs` milliseconds, and replaces an earlier one and its time to live. */
+  /** Stores the value for `ttlMs` milliseconds. Replaces an earlier value and its time to live. */
   set(key: string, value: string, options: { ttlMs: number }): Promise<void>;
-  /** Stores the value unless there is one; resolves with whether it did. Of concurrent calls exactly one gets true. */
+  /**
+   * Stores the value unless the key has one. Resolves to true if the value was stored: exactly one of several concurrent calls gets true.
+   */
   setIfAbsent(key: string, value: string, options: { ttlMs: number }): Promise<boolean>;
-  /** Removes a value or a counter; resolves with whether there was one. */
+  /** Removes a value or a counter. Resolves to true if the key existed. */
   delete(key: string): Promise<boolean>;
   /** Counts all entries or none, atomically and in one round trip. */
   countAll(entries: CountEntry[]): Promise<CountAnswer>;
   /**
-   * Subtracts what was counted, atomically: no counter goes below 0, and its window does not change. A counter whose window has
-   * ended is not changed; a late call may subtract from the next window.
+   * Subtracts amounts that were counted, atomically: no counter goes below 0, and the window of a counter does not change. A counter whose
+   * window has ended is not changed; a late call may subtract from the next window.
    */
   giveBack(entries: Pick<CountEntry, 'key' | 'amount'>[]): Promise<void>;
   /**
-   * Publishes to current subscribers. Messages of one publisher on one channel arrive in order, at most once: a subscriber that
-   * must not miss any asks its source again from time to time.
+   * Publishes to current subscribers. Messages of one publisher on one channel arrive in order, at most once. A subscriber that must not
+   * miss a message also queries its source periodically.
    */
   publish(channel: string, message: string): Promise<void>;
   /**
@@ -36,16 +37,16 @@ export interface KeyValue {
   close(): Promise<void>;
 }
 
-/** Once resolved, the handler is called no more. Calling it again does nothing. */
+/** Unsubscribes: once the promise has resolved, the handler is not called again. Idempotent. */
 export type Unsubscribe = () => Promise<void>;
 
-/** A counter with fixed windows. A window starts with its first count and ends, with the counter, `windowMs` later. */
+/** A counter with fixed windows. A window starts with its first count and ends `windowMs` later; the counter ends with its window. */
 export interface CountEntry {
   key: string;
   /** The limit of one window. */
   requests: number;
   windowMs: number;
-  /** How much to count. 0 only reads and starts no window. Entries of one key are added up. */
+  /** How much to count. 0 only reads and starts no window. Amounts for the same key are added up. */
   amount: number;
 }
 
@@ -60,8 +61,8 @@ export interface CountWindow {
 }
 
 /**
- * When an entry would exceed its limit, nothing is counted, and `refused` is that entry; of several the one whose window ends
- * last, so that waiting for it is enough. `windows` are in the order of the entries.
+ * When an entry would exceed its limit, nothing is counted, and `refused` is that entry. If several entries would, `refused` is the one
+ * whose window ends last, so that waiting for it is enough. `windows` are in the order of the entries.
  */
 export type CountAnswer = { counted: true; windows: CountWindow[] } | { counted: false; refused: CountWindow };
 
@@ -70,7 +71,7 @@ export function checkKey(key: string): void {
   if (!key.startsWith('parley:')) throw new RangeError(`Keys and channels start with "parley:", not as ${key}`);
 }
 
-/** Throws for a lifetime that is no positive whole number of milliseconds. For engines. */
+/** Throws for a time to live that is not a positive whole number of milliseconds. For engines. */
 export function checkTtl(ttlMs: number): void {
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) throw new RangeError(`ttlMs is a positive integer, not ${ttlMs}`);
 }

@@ -21,7 +21,7 @@ export interface MemoryKeyValueOptions {
 
 /** The key-value engine of one process, shared by all its units. */
 export interface MemoryKeyValue extends KeyValue {
-  /** How many keys are stored, expired ones included that are not removed yet. */
+  /** Number of stored keys, including expired keys that are not removed yet. */
   readonly size: number;
 }
 
@@ -35,7 +35,7 @@ export function memoryKeyValue({
   now: clock = () => performance.now(),
   log,
 }: MemoryKeyValueOptions = {}): MemoryKeyValue {
-  const now = () => Math.floor(clock()); // sums and differences of fractions would be off by their rounding
+  const now = () => Math.floor(clock()); // fractions would make sums and differences inexact
   const kept = new Map<string, Kept>();
   const channels = new Map<string, Set<(message: string) => void>>();
   const sweep = gradualSweep(kept, ({ expiresAtMs }) => expiresAtMs <= now());
@@ -87,7 +87,7 @@ export function memoryKeyValue({
       return live(key) !== undefined && kept.delete(key);
     },
 
-    // Atomic because nothing in it awaits.
+    // Atomic because it contains no `await`.
     async countAll(entries) {
       if (closed) throw unavailable('The key-value store is closed');
       checkCountEntries(entries);
@@ -102,7 +102,7 @@ export function memoryKeyValue({
     async giveBack(entries) {
       if (closed) throw unavailable('The key-value store is closed');
       checkAmounts(entries);
-      for (const { key } of entries) counterOf(key, live(key)); // throws before any change if one is not a counter
+      for (const { key } of entries) counterOf(key, live(key)); // throws before any change if an entry is not a counter
       for (const { key, amount } of entries) {
         const found = live(key);
         if (found) found.value = String(Math.max(0, counterOf(key, found) - amount));

@@ -23,7 +23,7 @@ export function redisScript(text: string) {
 }
 
 const startTimeoutMs = 10_000;
-/** Needs a right that PING does not. */
+/** A script, because running one requires a right that PING does not. */
 const pong = redisScript("return 'PONG'");
 
 /**
@@ -44,7 +44,7 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
   });
   const subscriptions = redisSubscriptions({ ...shared, client: () => listening.client });
 
-  /** Runs a script in one round trip, by its hash; a server that does not have it is sent the text. */
+  /** Runs a script in one round trip, by its hash. If the server does not know the script, its text is sent. */
   async function run<T>({ sha, text }: RedisScript, keys: string[], args: RedisArgument[]): Promise<T> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
@@ -63,7 +63,7 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
       commands.start();
       listening.start();
       const up = Promise.all([commands.whenUp(), listening.whenUp()]);
-      await within(startTimeoutMs, 'Connecting', up).catch(() => undefined); // the links have logged why
+      await within(startTimeoutMs, 'Connecting', up).catch(() => undefined); // the links have already logged the reason
     },
 
     command: commands.send,
@@ -72,7 +72,10 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
 
     subscribe: subscriptions.subscribe,
 
-    /** Rejects unless both connections are in use and answer, and the login may run scripts and was refused nothing in the last minute. */
+    /**
+     * Rejects unless both connections are in use and respond, the login may run scripts, and no command was refused to the login in the
+     * last minute.
+     */
     async ready(): Promise<void> {
       refusals.check();
       if (!listening.client) throw unavailable('Redis is unavailable');

@@ -42,7 +42,7 @@ export function redisLink(options: RedisLinkOptions) {
   const closing = new AbortController();
   let up = Promise.withResolvers<void>();
   let client: RedisClient | undefined;
-  /** False from a timeout to the next reply: commands then reject at once, instead of each after its own timeout. */
+  /** False after a timeout until the next reply: commands then reject at once, instead of each after its own timeout. */
   let isAnswering = true;
   let hasAnswered = false;
 
@@ -58,7 +58,7 @@ export function redisLink(options: RedisLinkOptions) {
   async function send<T>(to: RedisClient, args: RedisArgument[], { bytes, script }: SendOptions = {}): Promise<T> {
     const silence = Promise.withResolvers<never>();
     let isOpen = true;
-    // After a pause of this process the reply may already be in the socket, which is read before setImmediate.
+    // After a pause of this process the reply may already be in the socket; the socket is read before setImmediate runs.
     const timer = setTimeout(() => setImmediate(onTimeout), timeoutMs);
     function onTimeout() {
       if (!isOpen) return;
@@ -67,7 +67,7 @@ export function redisLink(options: RedisLinkOptions) {
     }
     try {
       const reply = to.sendCommand<T>(args, bytes ? asBytes : undefined);
-      reply.then(answered, refused); // a late reply also shows that it answers
+      reply.then(answered, refused); // a late reply also shows that the server responds
       return await Promise.race([reply, silence.promise]);
     } catch (error) {
       throw refusals.errorOf(error, { command: String(args[0]), script }) ?? toDomain(error);
@@ -77,7 +77,7 @@ export function redisLink(options: RedisLinkOptions) {
     }
   }
 
-  /** Resolves when several commands in a row had no reply. */
+  /** Resolves when several commands in a row got no reply. */
   async function silence(of: RedisClient, signal: AbortSignal): Promise<Error> {
     for (let missed = 0; missed < missedAnswers; ) {
       await delay(timeoutMs, undefined, { signal });
@@ -97,7 +97,7 @@ export function redisLink(options: RedisLinkOptions) {
     let wasUp = false;
     try {
       await mine.connect();
-      await send(mine, ['PING']); // a server that still loads its data accepts connections but rejects commands
+      await send(mine, ['PING']); // a server that is still loading its data accepts connections but rejects commands
       await prepare?.(mine);
       closing.signal.throwIfAborted();
       client = mine;
@@ -148,8 +148,8 @@ export function redisLink(options: RedisLinkOptions) {
     /** Resolves with the next usable connection, at once if there is one. */
     whenUp: () => up.promise,
     /**
-     * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
-     * latest; the command may have been executed all the same.
+     * Sends one command. Rejects with `unavailable` while there is no connection or no reply, after `timeoutMs` at the latest; the command
+     * may have been executed nevertheless.
      */
     send<T>(args: RedisArgument[], given?: SendOptions): Promise<T> {
       if (!client) return Promise.reject(unavailable('Redis is unavailable'));
@@ -173,7 +173,7 @@ const asBytes = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
  */
 export function redisClients(url: string, timeoutMs: number): (name: string) => RedisClient {
   const first = firstClient(url, timeoutMs);
-  return (name) => first.duplicate({ name }); // as CLIENT LIST shows it
+  return (name) => first.duplicate({ name }); // the name in CLIENT LIST
 }
 
 function firstClient(url: string, timeoutMs: number) {
@@ -183,14 +183,14 @@ function firstClient(url: string, timeoutMs: number) {
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    commandOptions: { timeout: 0 }, // the link has its own timeout, without an AbortSignal per command
+    commandOptions: { timeout: 0 }, // the link has its own timeout, which needs no AbortSignal per command
     socket: {
       // The client does not send a server name on its own, but proxies of several servers need one.
       ...(protocol === 'rediss:' &&
         isIP(hostname.replace(/^\[|\]$/gu, '')) === 0 && { tls: true, servername: hostname }),
       connectTimeout: 2 * timeoutMs,
-      socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later there is always a PING in flight
-      reconnectStrategy: false, // the link creates a new client, whose state is known
+      socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later a PING is always in flight
+      reconnectStrategy: false, // the link makes a new client instead, whose state is known
     },
   });
 }

@@ -2,7 +2,7 @@ import { type DomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/telemetry/log';
 import { ErrorReply } from '@redis/client';
 
-/** How long a process is not ready after its login was refused something. */
+/** How long a process is not ready after a command was refused to its login. */
 const rememberedMs = 60_000;
 
 const denied = /^NOPERM |ACL failure in script|^ERR The user executing the script can't /u;
@@ -12,7 +12,7 @@ const calls = /redis\.p?call\('(?<name>\w+)'/gu;
 
 export type RedisRefusals = ReturnType<typeof redisRefusals>;
 
-/** Remembers what the login of a connection may not do. */
+/** Remembers which commands the login of a connection may not run. */
 export function redisRefusals(log?: Pick<Logger, 'error'>) {
   const lastMs = new Map<string, number>();
 
@@ -22,8 +22,8 @@ export function redisRefusals(log?: Pick<Logger, 'error'>) {
 
   return {
     /**
-     * `unavailable` with the command that the login lacks, logged once; undefined for any other error.
-     * @param sent the command that was sent, and the text of a script that it runs
+     * Returns `unavailable` with the command that the login may not run, and logs it once; undefined for any other error.
+     * @param sent the command that was sent, and the text of the script if it runs one
      */
     errorOf(error: unknown, sent: { command: string; script?: string | undefined }): DomainError | undefined {
       const permission = permissionIn(error, sent);
@@ -32,7 +32,7 @@ export function redisRefusals(log?: Pick<Logger, 'error'>) {
       lastMs.set(permission, performance.now());
       return lacking(permission, error);
     },
-    /** @throws DomainError `unavailable` with what the login was refused in the last minute */
+    /** @throws DomainError `unavailable` with the commands that were refused to the login in the last minute */
     check(): void {
       const permissions = [...lastMs.keys()].filter(isRemembered);
       if (permissions.length > 0) throw lacking(permissions.join(', '));
@@ -44,7 +44,7 @@ function lacking(permission: string, cause?: unknown): DomainError {
   return unavailable(`The login of Redis lacks a permission: ${permission}`, cause);
 }
 
-/** Names the missing right: `XADD`, or `GET on its key` if the login has the command, but not for that key. */
+/** Returns the missing right: `XADD`, or `GET on its key` if the login may run the command, but not on that key. */
 function permissionIn(error: unknown, { command, script }: { command: string; script?: string | undefined }) {
   if (!(error instanceof ErrorReply) || !denied.test(error.message)) return undefined;
   const { message } = error;
@@ -53,7 +53,7 @@ function permissionIn(error: unknown, { command, script }: { command: string; sc
   return subject === undefined ? name.toUpperCase() : `${name.toUpperCase()} on its ${subject}`;
 }
 
-/** Redis 7.0 names the line of the script and not the command. */
+/** Returns the command that a script calls: Redis 7.0 names only the line of the script. */
 function callAt(message: string, script: string | undefined): string | undefined {
   const line = Number(ofLine.exec(message)?.groups?.line);
   const ofScript = (text = '') => [...text.matchAll(calls)].map(({ groups }) => groups?.name);

@@ -7,7 +7,7 @@ import type { RedisRefusals } from './redis-refusals.ts';
 /** A listener of a channel. Its errors are logged. */
 export interface ChannelListener {
   message(bytes: Buffer): void;
-  /** The connection is lost: messages are missed from now on. */
+  /** The connection is lost: from now on messages are missed. */
   lost?(): void;
   /** The subscription is restored. */
   resumed?(): void;
@@ -42,7 +42,7 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
     }
   }
 
-  // One function for all channels, so that the client calls it once per message even after a second subscription.
+  // One function for all channels, so that the client calls it once per message, even after a second subscription to a channel.
   function dispatch(message: Buffer, channel: Buffer): void {
     notify(channel.toString(), (listener) => listener.message(message));
   }
@@ -53,18 +53,18 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
     channels.delete(channel);
     current()
       ?.unsubscribe(channel, dispatch, asBytes)
-      .catch((error: unknown) => refusals.errorOf(error, { command: 'UNSUBSCRIBE' })); // else it has ended with the connection
+      .catch((error: unknown) => refusals.errorOf(error, { command: 'UNSUBSCRIBE' })); // otherwise it has ended with the connection
   }
 
-  /** Limits the wait: the client's own promise may settle only when the connection ends. */
+  /** Limits the wait, because the client's own promise may not settle before the connection ends. */
   function inTime(promise: Promise<void>): Promise<void> {
     return within(timeoutMs, () => unavailable('Redis does not answer'), promise);
   }
 
   return {
     /**
-     * Once resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
-     * outage, and where the login may not subscribe; an existing subscription is restored with the connection.
+     * After it has resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
+     * outage, and if the login may not subscribe. An existing subscription is restored with the connection.
      */
     async subscribe(channel: string, listener: ChannelListener): Promise<() => void> {
       const client = current();
@@ -72,7 +72,7 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
       let found = channels.get(channel);
       if (!found) {
         found = { listeners: new Set(), subscribed: client.subscribe(channel, dispatch, asBytes) };
-        found.subscribed.catch(() => undefined); // handled where it is awaited
+        found.subscribed.catch(() => undefined); // callers that await it handle the error
         channels.set(channel, found);
       }
       const own = { ...listener }; // the same listener may subscribe twice

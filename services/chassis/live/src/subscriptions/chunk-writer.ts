@@ -33,7 +33,10 @@ export function chunkWriter(write: (text: string) => Promise<void>) {
       else waiting.push(chunk);
       writing ??= drain(isFirst);
     },
-    /** Another write, after all chunks before it and before all after it. @param other must not reject */
+    /**
+     * Adds another write, which runs after all earlier chunks and before all later ones.
+     * @param other must not reject
+     */
     pushWrite(other: Write): void {
       waiting.push(other);
       writing ??= drain(true);

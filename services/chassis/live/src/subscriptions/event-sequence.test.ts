@@ -14,7 +14,7 @@ const nothing: ObsoleteFilter<Event, unknown> = {
   onReserved: () => undefined,
 };
 
-/** The output for a reader of these items, with these events in the database, in pages of two. */
+/** Returns the output for a reader of these items, with these events in the database, in pages of two. */
 async function shown(
   items: LogItem<Event, string>[],
   { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing } = {},

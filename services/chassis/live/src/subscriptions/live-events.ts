@@ -3,17 +3,17 @@ import type { Entry } from '../event-log/event-log.ts';
 
 /** An event of a stream. Lasting ones are also in the database of their service; others are in the event log only. */
 export interface LiveEvent {
-  /** Empty before it gets the id of its entry in the log. Ids grow within a stream. */
+  /** Empty until the event gets the id of its entry in the log. Ids grow within a stream. */
   eventId: EventId;
 }
 
 /** The decoded content of an entry of the event log. */
 export type LogItem<Event, Note> =
   | { kind: 'event'; event: Event }
-  /** An event with this id is being stored. `note` is the information from its writer that readers get before the event. */
+  /** An event with this id is being stored. `note` is information that its writer gives readers before the event. */
   | { kind: 'reserved'; id: EventId; note: Note | undefined };
 
-/** Skips events that are obsolete for one reader because of what it has been shown. */
+/** Skips events that are obsolete for one reader because of other events that the reader has been shown. */
 export interface ObsoleteFilter<Event, Note> {
   isObsolete(event: Event): boolean;
   /** Called when the reader is shown an event. */
@@ -22,20 +22,20 @@ export interface ObsoleteFilter<Event, Note> {
   onReserved(note: Note): void;
 }
 
-/** A kind of stream: the encoding of its entries, and which events readers need not be shown. */
+/** A kind of stream: the encoding of its entries, and which events are obsolete for readers. */
 export interface LiveEventType<Event extends LiveEvent, Note> {
-  /** Returns new bytes at each call, because decoded entries are cached by them. */
+  /** Returns new bytes at each call, because the bytes are the key under which decoded entries are cached. */
   encode(item: { kind: 'event'; event: Event } | { kind: 'reserved'; note: Note | undefined }): Uint8Array;
-  /** @returns undefined for a kind of a newer version. An event without its own id gets `id`. */
+  /** @returns undefined for a kind that only a newer version knows. An event without its own id gets `id`. */
   decode(data: Uint8Array, id: EventId): LogItem<Event, Note> | undefined;
-  /** A new filter, for one reader. */
+  /** Makes a new filter for one reader. */
   obsolete(): ObsoleteFilter<Event, Note>;
 }
 
 // Readers of one process share the bytes of an entry, and so its decoded item.
 const decoded = new WeakMap<Uint8Array, { item: unknown }>();
 
-/** The item of an entry, decoded once for all readers; undefined for a kind of a newer version. */
+/** Returns the item of an entry, decoded once for all readers; undefined for a kind that only a newer version knows. */
 export function itemOf<Event extends LiveEvent, Note>(
   type: Pick<LiveEventType<Event, Note>, 'decode'>,
   { id, data }: Entry,

@@ -4,14 +4,16 @@ import type { EventLog } from '../event-log/event-log.ts';
 import { itemOf, type LiveEvent, type LiveEventType, type LogItem } from './live-events.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
-/** How far the clocks of Redis and of other processes may be ahead of this one. */
+/** How far ahead of this process's clock the clocks of Redis and of other processes may be. */
 const clockSkewMs = 60_000;
 
 /**
- * Writes one stream of events. A lasting event needs its id before its commit, and readers must not see it before that. So
- * there are three steps: reserve an id by an entry in the log that readers do not show, commit the event with that id, then
- * append the event. A reader that has seen a reservation but not its event (the process died, or the log was unavailable) looks
- * into the database before it shows a later event, or after a second. Appending twice is harmless: readers show no id twice.
+ * Writes one stream of events.
+ *
+ * A lasting event needs its id before its commit, and readers must not see the event before the commit. So there are three steps: reserve
+ * an id by an entry in the log that readers do not show, commit the event with that id, then append the event. A reader may have seen a
+ * reservation but not its event (the process died, or the log was unavailable). That reader queries the database before it shows a later
+ * event, or after a second. Appending twice is harmless: readers show no id twice.
  * @param stream the name in the event log, `parley:<tenant id>:…`.
  * @param logFields what identifies the stream in warnings, e.g. `sessionId`.
  */
@@ -30,15 +32,18 @@ export function liveStream<Event extends LiveEvent, Note>(
   }
 
   return {
-    /** Appends an event that does not last. Rejects in an outage. @param floor an id that is at least all ids so far. */
+    /**
+     * Appends an event that is not stored in a database. Rejects in an outage.
+     * @param floor an id that is not below any id so far.
+     */
     async append(event: Event, floor: EventId): Promise<void> {
       await append([type.encode({ kind: 'event', event })], floor);
     },
 
     /**
-     * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In
-     * an outage of the log they are made from the clock, above all ids of this writer. A writer without any adds the possible
-     * difference of clocks, because readers may have been shown events of another process.
+     * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In an outage of
+     * the log the ids are made from the clock, above all ids of this writer. A writer that has appended nothing yet adds the possible clock
+     * skew, because readers may have been shown events of another process.
      */
     async reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]> {
       const entries = Array.from({ length: count }, () => type.encode({ kind: 'reserved', note }));
@@ -56,9 +61,9 @@ export function liveStream<Event extends LiveEvent, Note>(
     },
 
     /**
-     * Shows committed events to readers. Never rejects, since readers can find them in the database as well. After a failed
-     * attempt it resolves and retries by itself: the log may be unavailable to this process alone, and then other readers
-     * would not know that there is something to look up.
+     * Shows committed events to readers. Never rejects, because readers can also find the events in the database. After a failed attempt
+     * the promise resolves and `publish` retries in the background: if the log is unavailable to this process alone, other readers do not
+     * learn otherwise that the database has a new event.
      */
     async publish(events: Event[]): Promise<void> {
       const after = events[0]?.eventId;
@@ -75,7 +80,7 @@ export function liveStream<Event extends LiveEvent, Note>(
       }
     },
 
-    /** The items of the log after an id, oldest first, up to its present end. */
+    /** Yields the items of the log after an id, oldest first, up to the log's current end. */
     async *read(after: EventId): AsyncGenerator<LogItem<Event, Note>> {
       for (let cursor = after; ; ) {
         const { entries } = await log.read(stream, { after: cursor });

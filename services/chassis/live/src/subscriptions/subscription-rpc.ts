@@ -9,18 +9,21 @@ import type { EventId } from '../event-log/event-id.ts';
 /** One subscription to a field. */
 export interface SubscriptionCall {
   caller: Caller;
-  /** To be called once all later events will be delivered. */
+  /** Call this once all later events are certain to be delivered. */
   follows: (promise?: FollowPromise) => void;
   /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
   /**
-   * The last event of a reader that was admitted before. Undefined for a new reader, or if the field has an argument `after` and
-   * does not promise to resume.
+   * The last event that the reader was shown in an earlier subscription. Undefined for a new reader, or if the field has an argument
+   * `after` and does not promise to resume.
    */
   afterEventId?: EventId | undefined;
 }
 
-/** The events of one field of Subscription, with their payloads. @param args coerced to the types of the schema. */
+/**
+ * Yields the events of one subscription field, with their payloads.
+ * @param args coerced to the types of the schema.
+ */
 export type SubscriptionField = (
   args: Record<string, unknown>,
   call: SubscriptionCall,
@@ -40,7 +43,7 @@ export function subscriptionRpc(
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };
       for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
-        if (signal.aborted) return; // also in the middle of a long replay
+        if (signal.aborted) return; // this also ends a long replay
         yield event;
       }
     },
@@ -56,7 +59,7 @@ function argumentsOf(json: string): Record<string, unknown> {
 const finished = new WeakMap<object, string>();
 
 /**
- * An event with its payload as JSON, serialized once for all readers that get the same object.
+ * Returns an event with its payload as JSON, serialized once for all readers that get the same object.
  * @param payload returns the shape of the field's type; undefined for a kind that this version does not know.
  */
 export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined; isLast?: boolean }>(

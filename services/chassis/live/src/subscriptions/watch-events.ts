@@ -6,22 +6,22 @@ import type { Entry, EventLog } from '../event-log/event-log.ts';
 import { type EventSequence, eventSequence } from './event-sequence.ts';
 import { itemOf, type LiveEvent, type LiveEventType } from './live-events.ts';
 
-/** How many events are read at a time, from the log and from the database. */
+/** Number of events that are read at a time, from the log and from the database. */
 export const eventPageSize = 200;
-/** How long to wait for a reserved event before the database is queried, the first time and at most. */
+/** How long to wait for a reserved event before the database is queried: the first time, and at most. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 
 export interface WatchEvents<Event extends LiveEvent, Note> {
   type: LiveEventType<Event, Note>;
   eventLog: EventLog;
-  /** Its name in the event log. */
+  /** The stream's name in the event log. */
   stream: string;
   /** The last id that the reader has; undefined for new events only. */
   start: EventId | undefined;
-  /** The newest id in the database. Rejects when the reader has no access. */
+  /** Returns the newest id in the database. Rejects when the reader has no access. */
   findLast(): Promise<EventId>;
-  /** The lasting events after one id and up to another, at most `eventPageSize`, in order. */
+  /** Returns the lasting events after one id and up to another, at most `eventPageSize`, in order. */
   findLasting(range: { after: EventId; upTo: EventId }): Promise<Event[]>;
   /** Called once all later events will be delivered. */
   follows?: (() => void) | undefined;
@@ -39,8 +39,8 @@ export function startAfter(after: string | undefined): EventId | undefined {
 }
 
 /**
- * Streams events, each once and in order, until `signal` aborts. With `start`, it begins after that id: first lasting events from
- * the database that the log has dropped, then the log's events.
+ * Streams events, each once and in order, until `signal` aborts. With `start`, streams the events after that id: first the lasting events
+ * that only the database still has, then the log's events.
  */
 export async function* watchEvents<Event extends LiveEvent, Note>(
   options: WatchEvents<Event, Note>,
@@ -87,8 +87,8 @@ async function* showAll<Event extends LiveEvent, Note>(
 }
 
 /**
- * Shows new events. Queries the database when a reserved event does not arrive, and after an outage of the log, which may lack
- * events that were stored meanwhile.
+ * Shows new events. Queries the database when a reserved event does not arrive, and after an outage of the log, because the log may lack
+ * events that were stored during the outage.
  */
 async function* follow<Event extends LiveEvent, Note>(
   { findLast, log, logFields }: WatchEvents<Event, Note>,
@@ -99,7 +99,7 @@ async function* follow<Event extends LiveEvent, Note>(
 ): AsyncGenerator<Event> {
   const batches = tail[Symbol.asyncIterator]();
   let next = batches.next();
-  next.catch(() => undefined); // handled where it is awaited
+  next.catch(() => undefined); // the loop below handles the error
   let waitMs = firstWaitMs;
   let mayHaveGap = false;
 
@@ -131,7 +131,7 @@ async function* follow<Event extends LiveEvent, Note>(
       mayHaveGap = true;
       yield* tryLookUp();
     } else {
-      if (mayHaveGap) yield* lookUp(); // before any later event is shown
+      if (mayHaveGap) yield* lookUp(); // query the database before any later event is shown
       yield* show(batch.value);
     }
     if (!sequence.needsCatchUp) waitMs = firstWaitMs;
