@@ -38,7 +38,7 @@ export interface SpendChange {
     | { $case: 'settle'; value: SpendSettlement };
 }
 
-/** The ledger of tenants' spend, as a gRPC client has it; the proto of the serving service documents each call. */
+/** The ledger of tenants' spend, as a gRPC client sees it; the proto of the service that implements it documents each call. */
 export interface Ledger {
   reserveSpend(request: { call: SpendCall; begins: boolean }, call: LedgerCall): Promise<{ leaseMs: number }>;
   beginSpend(request: { callId: string }, call: LedgerCall): Promise<unknown>;

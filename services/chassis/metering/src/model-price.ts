@@ -1,12 +1,12 @@
-/** What a model costs, in 1e-18 USD per token, so that figures such as 5.46875e-7 USD are exact. */
+/** The prices of a model, in 1e-18 USD per token, so that prices such as 5.46875e-7 USD are exact. */
 export interface ModelPrice {
   inputUsdE18: bigint;
   /** The price of input tokens that the provider read from its cache. */
   cachedInputUsdE18: bigint;
   outputUsdE18: bigint;
-  /** A call costs more than its tokens, e.g. for the searches that it makes. */
+  /** Whether a call has costs beyond its tokens, e.g. for the searches that it makes. */
   costsMore: boolean;
-  /** Maximum tokens of a request for which these prices hold; undefined if the file has no limit. */
+  /** Maximum tokens of a request for which these prices apply; undefined if the price file has no limit. */
   contextTokens: number | undefined;
   maxOutputTokens: number | undefined;
   vision: boolean;
@@ -18,8 +18,8 @@ export interface ModelPrice {
 export const namesEmbeddings = 'names a model of embeddings, which writes no text';
 
 /**
- * Whether a tenant may choose a model of this price for text. Only the operator may choose models that are free, have uncounted costs, or
- * return no text.
+ * Reports whether a tenant may choose a model with this price for text. Only the operator may choose models that are free, have uncounted
+ * costs, or return no text.
  */
 export function mayBeNamed(price: ModelPrice | undefined): boolean {
   return (
@@ -28,7 +28,7 @@ export function mayBeNamed(price: ModelPrice | undefined): boolean {
 }
 
 export interface BilledTokens {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   tokensIn: number;
   tokensCached: number;
   tokensOut: number;
@@ -37,8 +37,8 @@ export interface BilledTokens {
 const e18PerE8 = 10_000_000_000n;
 
 /**
- * The cost of a call in 1e-8 USD, rounded up.
- * @throws RangeError for counts that are negative or no whole numbers.
+ * Returns the cost of a call in 1e-8 USD, rounded up.
+ * @throws RangeError for counts that are negative or not whole numbers.
  */
 export function costUsdE8({ tokensIn, tokensCached, tokensOut }: BilledTokens, price: ModelPrice): bigint {
   const counts = [tokensIn, tokensCached, tokensOut];

@@ -23,7 +23,7 @@ const entry = z.looseObject({
   supports_vision: z.boolean('is neither true nor false').nullish(),
 });
 
-/** LiteLLM's own description of an entry, whose values are texts. */
+/** The entry in which LiteLLM describes its format; its values are texts. */
 const example = 'sample_spec';
 
 /** Modes of models with text input and output billed by token; an entry without a mode counts as one. */
@@ -49,7 +49,8 @@ export function parsePrices(text: string): ParsedPrices {
 function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | undefined {
   const { input_cost_per_token: input, output_cost_per_token: output } = given;
   if (input === undefined || output === undefined || !modes.includes(given['mode'])) return undefined;
-  // Thoughts are part of a provider's output tokens: at the dearer price of both, no call costs more than is counted.
+  // Reasoning tokens are a part of the output tokens that a provider counts. With the higher of both prices, no call costs more than is
+  // counted.
   const dearestOutput = Math.max(output, given.output_cost_per_reasoning_token ?? 0);
   const { cache_creation_input_token_cost: written = 0 } = given;
   return {
@@ -81,7 +82,7 @@ function costsMore(modelId: string, given: Record<string, unknown>): boolean {
   return costsBesideTokens.some((field) => Number(given[field]) > 0) || searchesAlways.test(modelId);
 }
 
-/** Ends where a higher price of long requests begins, since only the first one is used. */
+/** Returns the context size up to which the first price applies. Higher prices for longer requests are not used. */
 function contextOf(given: z.output<typeof entry>): number | undefined {
   const legacy = given.max_output_tokens ? undefined : given.max_tokens;
   const declared = given.max_input_tokens || legacy || Number.POSITIVE_INFINITY;
@@ -96,7 +97,7 @@ function contextOf(given: z.output<typeof entry>): number | undefined {
   return maxTokens === Number.POSITIVE_INFINITY ? undefined : maxTokens;
 }
 
-/** The exact value of a number's shortest decimal text; digits beyond the 18th are rounded up. */
+/** Returns the exact value of a number's shortest decimal text; digits beyond the 18th are rounded up. */
 export function usdE18(usd: number): bigint {
   const [mantissa = '0', exponent = '0'] = usd.toString().split('e');
   const [whole = '0', fraction = ''] = mantissa.split('.');

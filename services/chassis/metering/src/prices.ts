@@ -3,13 +3,13 @@ import type { ModelPrice } from './model-price.ts';
 import { type ParsedPrices, parsePrices } from './parse-prices.ts';
 
 export interface Prices {
-  /** The entry of the model's own id, else of `<vendor>/<id>`, as LiteLLM names some. */
+  /** Returns the entry of the model's own id, otherwise the entry of `<vendor>/<id>`, as LiteLLM names some models. */
   find(modelId: string): ModelPrice | undefined;
 }
 
 const vendors = ['openai', 'anthropic', 'gemini', 'bedrock', 'bedrock_converse'];
 
-/** The shipped prices, and before them those of the operator's file. */
+/** Reads the shipped prices and the operator's file, whose prices take precedence. */
 export function readPrices(path: string | undefined): { prices: Prices; problems: string[] } {
   const shipped = parsePrices(readFileSync(new URL('shipped-prices.json', import.meta.url), 'utf8')).prices;
   const given = path === undefined ? undefined : operatorPrices(path);
@@ -23,7 +23,7 @@ export function readPrices(path: string | undefined): { prices: Prices; problems
   return { prices, problems: given?.problems ?? [] };
 }
 
-/** The shipped prices alone, without an operator's file. */
+/** Returns the shipped prices only, without an operator's file. */
 export function shippedPrices(): Prices {
   return readPrices(undefined).prices;
 }

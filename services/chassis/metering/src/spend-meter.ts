@@ -29,7 +29,7 @@ export interface MeteredCall {
    * @throws DomainError `invalid`: `SPEND_CAP_REACHED`; `unavailable`
    */
   reserve(estimate: Spent, begins: boolean): Promise<void>;
-  /** @throws DomainError `unavailable` when the reservation has ended: do not call the provider then. */
+  /** @throws DomainError `unavailable` when the reservation has ended; then do not call the provider. */
   begin(): Promise<void>;
   /** Records the cost of the call. Resolves once it is stored, or after a second; storing then continues in the background. */
   settle(spent: Spent & { estimated: boolean; served: boolean }): Promise<void>;
@@ -53,7 +53,7 @@ const renewersAtOnce = 20;
 const answerWaitMs = 1_000;
 const flushMs = 5_000;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
-/** Maximum changes in a batch, because the changes of a batch wait for each other. */
+/** Timeout in ms of a batch with changes of several tenants, because the changes of a batch wait for each other. */
 const togetherMs = 1_000;
 
 const batches = {
@@ -101,7 +101,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     }
   }
 
-  /** Several tenants at once, so that a slow one does not hold up the others for long. */
+  /** Renews the leases of several tenants at once, so that a slow tenant does not delay the others for long. */
   async function renewNow(): Promise<void> {
     const tenants = [...underWay].values();
     const renewer = async () => {
@@ -127,7 +127,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     renewLater();
   }
 
-  /** Repeated until they are stored, in batches of a tenant. */
+  /** Retries until the settlements are stored, in batches of one tenant. */
   const settleAlone = inBatchesOfKey(aloneBatches, async (tenantId: number, settlements: SpendSettlement[]) => {
     const callIds = settlements.map(({ call }) => call.callId);
     for (let failures = 1; !stopped.signal.aborted; failures += 1) {
@@ -147,7 +147,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     return callIds;
   });
 
-  /** The outcome of a change in a batch of several tenants. Every change that is not `made` must be retried separately. */
+  /** Makes a change in a batch of several tenants and returns its outcome. Every change that is not `made` must be retried separately. */
   const changeWithOthers = inBatches(batches, async (changes: SpendChange[]): Promise<Outcome[]> => {
     try {
       const options = { caller: serviceCaller(unit, null, 'spend'), timeoutMs: togetherMs };
@@ -208,7 +208,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
             if (!isDomainError(error, 'invalid') || outcome === 'unknown')
               void settle(tenantId, { call: free, estimated: false, served: false });
-            // The error of an unavailable service keeps its reason but not its text.
+            // The error of an unavailable service keeps the reason but not the text.
             if (isDomainError(error, 'unavailable') && error.reason === 'PLATFORM_CEILING_REACHED')
               throw ceilingReached(error);
             throw error;
