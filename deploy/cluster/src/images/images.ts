@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { root } from '@parley/servers/root';
 import type { ClusterFolders } from '../folders.ts';
 import { ensureTool } from '../install/tools.ts';
+import { exclusively } from '../lock.ts';
 import { buildImages, imageNames } from './build-images.ts';
 import { openBuildah } from './buildah.ts';
 import { loadImages } from './load-images.ts';
@@ -21,10 +22,22 @@ export interface ImagesOptions {
 /** Where built images stay when the cluster goes. */
 const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
 
-/** Builds the images whose content has changed, and gives them to the nodes. @returns the tag of all, and the files they were built from */
-export async function provideImages({ folders, units = imageNames, commit, signal, say }: ImagesOptions) {
+/**
+ * Builds the images whose content has changed, and loads them into the nodes. Waits while another process does so.
+ * @returns the tag of all images, and the folder of the files they were built from
+ */
+export async function provideImages(options: ImagesOptions): Promise<{ tag: string; checkout: string }> {
+  const { folders, signal, say } = options;
   const installed = await ensureTool('builder', { tools: folders.tools, signal, say });
   const store = storeOf(folders);
+  return exclusively(join(store, 'lock'), signal, () => buildAndLoad(store, installed, options));
+}
+
+async function buildAndLoad(
+  store: string,
+  installed: string,
+  { folders, units = imageNames, commit, signal, say }: ImagesOptions,
+): Promise<{ tag: string; checkout: string }> {
   const buildah = openBuildah({ installed, folder: store, signal });
   const folder = join(store, 'build');
   const checkout = commit === undefined ? root : filesOf(commit, join(store, 'checkout'));

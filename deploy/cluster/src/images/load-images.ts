@@ -35,7 +35,7 @@ export async function loadImages(tag: string, images: readonly BuiltImage[], opt
       const archive = join(folder, `${unit}.tar`);
       rmSync(archive, { force: true });
       await buildah.run('push', '--quiet', image, `docker-archive:${archive}:${name}`);
-      for (const node of lacking) await on(node, 'import', archive);
+      await Promise.all(lacking.map((node) => on(node, 'import', archive)));
       rmSync(archive);
       say(`${unit}: loaded in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
     }
