@@ -69,7 +69,7 @@ export const gatewaySettings = {
   subgraphConnectionMs: setting(
     'GATEWAY_SUBGRAPH_CONNECTION_MS',
     positiveInt.default(60_000),
-    'How long a connection to a subgraph is used; then a new one may lead to a process that was added.',
+    'How long a connection to a subgraph is used. Behind an address that balances connections, a new one may lead to an added process.',
   ),
   calls: {
     inFlight: setting(

@@ -135,7 +135,8 @@ OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- else if eq .endpoint "public" }}
 {{ .setting }}: "http://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ $root.Values.service.port }}"
 {{- else }}
-{{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
+{{- /* By the headless Service too, so that gateways resolve all pods. */}}
+{{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}-rpc.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
 {{- end }}
 {{- end }}
 {{- if $unit.readsPublicUrl }}

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { idleConnectionMs } from '@parley/kernel/http/http-drain';
 import type { MeshTls } from '@parley/kernel/tls/mesh';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { type FieldRules } from './field-rules.ts';
 import { isRetryable } from './split-mutations.ts';
+import { subgraphAddresses } from './subgraph-addresses.ts';
 
 export interface SubgraphConnectionsOptions {
   url: string;
   rules: FieldRules;
   tls: MeshTls | undefined;
-  /** Maximum number of connections. Undefined: unbounded. */
+  /** Interval in ms at which the name in `url` is resolved again. */
+  lookupIntervalMs: number;
+  /** Maximum number of connections to one address. Undefined: unbounded. */
   connections: number | undefined;
   /** Maximum age of a connection in ms. */
   connectionMs: number;
@@ -28,13 +31,16 @@ const connectTimeoutMs = 1_000;
 const tlsConnectTimeoutMs = 5_000;
 /** Attempts for a request whose connection closes before the response or cannot be opened. */
 const maxAttempts = 3;
-/** Pause in ms before a reconnect, so that a load balancer can notice which process has stopped. */
+/** Pause in ms before a reconnect to the same address, so that a load balancer can notice which process has stopped. */
 const reconnectPauseMs = 50;
 
-/** Pooled HTTP connections to one subgraph. */
+/** HTTP connections to one subgraph: a pool for each address of its processes, which are used in turn. */
 export function subgraphConnections(options: SubgraphConnectionsOptions) {
-  const { url, rules, tls, connections, connectionMs, maxAnswerBytes } = options;
-  const pool = new Pool(new URL(url).origin, {
+  const { url, rules, tls, lookupIntervalMs, connections, connectionMs, maxAnswerBytes } = options;
+  const addresses = subgraphAddresses({ url, lookupIntervalMs });
+  const { host } = new URL(url);
+  // Closes the pool of an address once its last connection has closed.
+  const pools = new Agent({
     connections: connections ?? null,
     connectTimeout: connectTimeoutMs,
     ...(tls && { connect: tlsConnector(tls) }),
@@ -44,7 +50,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
     // Shorter than a draining server's linger time; its keep-alive header is ignored.
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
-    // Under constant load a connection would never close, and added processes of the service would get none.
+    // Under constant load a connection to a load balancer would never close, and processes added behind it would get none.
     clientTtl: connectionMs,
     maxResponseSize: maxAnswerBytes,
   });
@@ -53,12 +59,17 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
     /** Retries when a stopping server closes the connection: queries always, mutations only if nothing of them was sent. */
     async post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
       const { signal } = message;
+      // TLS expects a certificate for the host of this header.
+      const headers = { ...message.headers, host };
       for (let attempt = 1; ; attempt += 1) {
+        const origin = await addresses.next();
         try {
-          return await pool.request({ ...message, method: 'POST', path: '/' });
+          return await pools.request({ ...message, headers, origin, method: 'POST', path: '/' });
         } catch (error) {
+          const othersRemain = wasNotSent(error) && addresses.skip(origin);
           if (attempt === maxAttempts) throw error;
-          if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
+          if (othersRemain) signal.throwIfAborted();
+          else if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
           // Lets the pool notice other connections that the server has closed.
           else if ((isOneOf(closedCodes, error) || isOneOf(refusedCodes, error)) && isRetryable(query, rules))
             await delay(0, undefined, { signal });
@@ -66,7 +77,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
         }
       }
     },
-    close: () => pool.close(),
+    close: () => pools.close(),
   };
 }
 

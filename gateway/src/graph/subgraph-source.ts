@@ -31,6 +31,8 @@ export interface SubgraphSourceOptions {
   tls: MeshTls | undefined;
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
+  /** Interval in ms at which the name in `url` is resolved again. */
+  lookupIntervalMs: number;
   /** Maximum age of a connection in ms. */
   connectionMs: number;
   calls: FairQueueLimits<SubgraphShare>;
@@ -57,6 +59,7 @@ export function subgraphSource({
   knownNetworks,
   tls,
   timeoutMs,
+  lookupIntervalMs,
   connectionMs,
   calls,
   long,
@@ -75,6 +78,7 @@ export function subgraphSource({
     rules,
     tls,
     connections: calls.inFlight === undefined ? undefined : calls.inFlight + (long.calls.inFlight ?? 0),
+    lookupIntervalMs,
     connectionMs,
     maxAnswerBytes,
   });

@@ -3,7 +3,7 @@ import type { Callers } from '@parley/kernel/caller';
 import type { Addresses } from '@parley/kernel/processes/addresses';
 import type { FairQueueLimits } from '@parley/kernel/queues/fair-queue';
 import type { Logger } from '@parley/kernel/telemetry/log';
-import type { MeshOptions } from '@parley/kernel/tls/mesh';
+import { defaultLookupIntervalMs, type MeshOptions } from '@parley/kernel/tls/mesh';
 import type { GraphQLSchema } from 'graphql';
 import type { KnownNetworks } from '../limits/known-networks.ts';
 import { ApolloGateway } from './apollo-gateway.ts';
@@ -69,8 +69,9 @@ export async function createSupergraph({
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
+      const reached = { url, tls: mesh?.tls, lookupIntervalMs: mesh?.lookupIntervalMs ?? defaultLookupIntervalMs };
       const limits = { timeoutMs, connectionMs, calls, long, maxAnswerBytes };
-      const source = subgraphSource({ unit: name, url, rules, callers, knownNetworks, tls: mesh?.tls, ...limits, log });
+      const source = subgraphSource({ unit: name, ...reached, rules, callers, knownNetworks, ...limits, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

@@ -26,14 +26,14 @@ chartTest('certificates are mounted where settings say they are, and units call 
   }
   const { data } = environmentOf(manifests, 'gateway');
   t.is(data.MESH_TLS_KEY_FILE, '/etc/parley/mesh/tls.key');
-  t.is(data.SESSION_GRAPH_URL, 'https://parley-session.parley.svc:4001');
+  t.is(data.SESSION_GRAPH_URL, 'https://parley-session-rpc.parley.svc:4001');
   const topics = ofKind(manifests, 'Job').find((job) => unitOf(job) === 'topics');
   const told = topics?.spec.template.spec.containers[0].env.map(({ name, value }) => `${name} ${value}`) ?? [];
   t.true(told.includes('KAFKA_TLS true'), told.join());
   t.true(told.includes('KAFKA_PASSWORD undefined'), told.join());
 
   const plain = await render('small');
-  t.is(environmentOf(plain, 'gateway').data.SESSION_GRAPH_URL, 'http://parley-session.parley.svc:4001');
+  t.is(environmentOf(plain, 'gateway').data.SESSION_GRAPH_URL, 'http://parley-session-rpc.parley.svc:4001');
   const both = { 'tls.authorities': { secret: 'a', configMap: 'b' } };
   await t.throwsAsync(render('small', both), { message: /tls\.authorities: a Secret or a ConfigMap, not both/ });
 });

@@ -317,13 +317,14 @@ chartTest('processes are found and replaced without a gap, and nothing else coun
 chartTest('Services lead to the endpoints of their unit, and those of operators also before it is ready', async (t) => {
   const manifests = await render('production', { 'service.port': 8080 });
   const numbers = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
-  const expected = units.flatMap(({ name, serves }) =>
-    [...serves, 'ops' as const].map((port) => {
+  const expected = units.flatMap(({ name, serves }) => [
+    ...[...serves, 'ops' as const].map((port) => {
       const service = ['rpc', 'ops'].includes(port) ? `parley-${name}-${port}` : `parley-${name}`;
       const number = port === 'public' ? 8080 : numbers[port];
       return `${service}:${number} → ${name} ${port} ${numbers[port]}${port === 'ops' ? ', ready or not' : ''}`;
     }),
-  );
+    ...(serves.includes('graph') ? [`parley-${name}-rpc:4001 → ${name} graph 4001`] : []),
+  ]);
   const found = ofKind(manifests, 'Service').flatMap(({ metadata, spec }) =>
     spec.ports.map(({ name, port, targetPort }) => {
       t.is(name, targetPort, metadata.name);

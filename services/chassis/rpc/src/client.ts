@@ -1,7 +1,7 @@
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { NotListeningYetError } from '@parley/kernel/processes/addresses';
 import type { Part } from '@parley/kernel/processes/unit';
-import type { MeshOptions } from '@parley/kernel/tls/mesh';
+import { defaultLookupIntervalMs, type MeshOptions } from '@parley/kernel/tls/mesh';
 import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
 import { type RetryOptions, retryMiddleware } from 'nice-grpc-client-middleware-retry';
@@ -111,7 +111,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
 
   function connect(): RpcClient<Definition> {
     keepDrainingConnections();
-    const { lookupIntervalMs = 10_000, tls } = mesh;
+    const { lookupIntervalMs = defaultLookupIntervalMs, tls } = mesh;
     const to = refreshed(rpcTarget(address()), lookupIntervalMs);
     channel = createChannel(to.target, channelCredentials(tls), {
       ...to.options,

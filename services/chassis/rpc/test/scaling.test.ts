@@ -1,39 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { promises as dns } from 'node:dns';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createCallers } from '@parley/kernel/caller';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { changingName } from '@parley/testing/changing-name';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { rpcClient } from '../src/client.ts';
 import { caller, serving } from './support/rpc-served.ts';
-
-/** A DNS name whose addresses the test changes. */
-function changingName(t: ExecutionContext, name: string) {
-  const lookup = dns.lookup;
-  let addresses: string[] = [];
-  let lookups = 0;
-  async function answer(host: string, options: never) {
-    if (host !== name) return lookup(host, options);
-    lookups += 1;
-    if (addresses.length === 0) throw new Error('the server of names fails');
-    return addresses.map((address) => ({ address, family: 4 }));
-  }
-  dns.lookup = answer as never;
-  t.teardown(() => {
-    dns.lookup = lookup;
-  });
-  return {
-    set: (...changed: string[]) => {
-      addresses = changed;
-    },
-    get lookups() {
-      return lookups;
-    },
-  };
-}
 
 /** Makes calls one after another until the returned function is called, which returns the number of failures. */
 function calling(call: () => Promise<unknown>) {

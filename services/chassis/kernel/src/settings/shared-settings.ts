@@ -353,7 +353,7 @@ export const meshSettings = {
   lookupIntervalMs: setting(
     'MESH_LOOKUP_INTERVAL_MS',
     positiveInt.default(10_000),
-    'How often the name of a unit that is called by gRPC is looked up again, so that processes of it which are added get calls.',
+    'How often the name of a unit is looked up again by those that call it, so that added processes of it get calls.',
   ),
   tls: {
     certFile: setting(

@@ -7,6 +7,9 @@ import type { Logger } from '../telemetry/log.ts';
 import { parseCertificates, readPem, shownPath, wayTo } from './certificates.ts';
 
 /** DNS and TLS settings of calls between the units of a mesh. */
+/** Default of `MeshOptions.lookupIntervalMs`. */
+export const defaultLookupIntervalMs = 10_000;
+
 export interface MeshOptions {
   /** Interval in ms at which a client resolves the name of a unit again. Default 10,000. */
   lookupIntervalMs?: number | undefined;

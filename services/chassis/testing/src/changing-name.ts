@@ -1,0 +1,42 @@
+import { promises as dns } from 'node:dns';
+import type { ExecutionContext } from 'ava';
+
+interface Name {
+  addresses: string[];
+  lookups: number;
+}
+
+const names = new Map<string, Name>();
+let isPatched = false;
+
+/** Patches `dns.promises.lookup` once, because tests of one process run at the same time. */
+function patch(): void {
+  if (isPatched) return;
+  isPatched = true;
+  const { lookup } = dns;
+  dns.lookup = (async (host: string, options: never) => {
+    const known = names.get(host);
+    if (!known) return lookup(host, options);
+    known.lookups += 1;
+    if (known.addresses.length === 0)
+      throw Object.assign(new Error(`getaddrinfo EAI_AGAIN ${host}`), { code: 'EAI_AGAIN' });
+    return known.addresses.map((address) => ({ address, family: 4 }));
+  }) as never;
+}
+
+/** A DNS name, in this process alone, whose IPv4 addresses the test changes. Without an address its lookup fails. */
+export function changingName(t: Pick<ExecutionContext, 'teardown'>, host: string) {
+  patch();
+  const name: Name = { addresses: [], lookups: 0 };
+  names.set(host, name);
+  t.teardown(() => names.delete(host));
+  return {
+    set: (...addresses: string[]) => {
+      name.addresses = addresses;
+    },
+    /** How often the name was looked up. */
+    get lookups() {
+      return name.lookups;
+    },
+  };
+}
