@@ -1,6 +1,6 @@
 {{/*
-What the names of all manifests begin with: another one for each release, so that several may share a namespace. So `team` and
-`team-parley` both get `-parley` added, and a long name, of which 40 characters leave room for those of units, a hash.
+The prefix of all manifest names. It differs between releases, so that several releases can share a namespace: `team` and `team-parley` both
+get the suffix `-parley`. A name of more than 40 characters is cut and gets a hash, because unit names follow it.
 */}}
 {{- define "parley.name" -}}
 {{- $suffix := printf "-%s" .Chart.Name }}
@@ -33,19 +33,19 @@ app.kubernetes.io/component: {{ .unit }}
 {{- get (dict "public" 4000 "graph" 4001 "rpc" 50051 "ops" 9464) . }}
 {{- end }}
 
-{{/* What values say of a unit, over the defaults. */}}
+{{/* The values of a unit, merged over the defaults. */}}
 {{- define "parley.unitValues" -}}
 {{- mergeOverwrite (deepCopy .root.Values.defaults) (dict "replicas" (max (int .root.Values.defaults.replicas) (int .unit.replicas) | int)) (deepCopy (get .root.Values.units .unit.name | default dict)) | toYaml }}
 {{- end }}
 
-{{/* Sockets and turns move with each pod that goes, so one goes at a time. */}}
+{{/* Clients and turns must move to another pod whenever one is removed, so only one is removed at a time. */}}
 {{- define "parley.scalingBehavior" -}}
 { scaleDown: { stabilizationWindowSeconds: 300, policies: [{ type: Pods, value: 1, periodSeconds: 60 }] } }
 {{- end }}
 
 {{/*
-Pods of a unit are in different zones where there are some. As a second constraint of topology it would also undo the one of nodes where
-there are none: the scheduler leaves nodes aside that lack one of the keys.
+Spreads the pods of a unit over zones, if the cluster has zones. This is no second topology spread constraint, because the scheduler ignores
+nodes that lack one of the topology keys: without zones, the spread over nodes would be lost, too.
 */}}
 {{- define "parley.affinity" -}}
 podAntiAffinity:
@@ -75,8 +75,8 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-Fails where `config` has a secret, or a name that would be dropped because none of `units` takes it. Of OpenTelemetry's own variables,
-which all units take, those that carry a credential are refused.
+Fails if `config` contains a secret, or a setting that none of `units` reads. All units read OpenTelemetry's own variables; those that carry
+a credential are refused.
 */}}
 {{- define "parley.checkConfig" -}}
 {{- $known := .known }}
@@ -92,24 +92,24 @@ which all units take, those that carry a credential are refused.
 {{- end }}
 {{- end }}
 
-{{/* Fails where an address carries a credential: what is no Secret, many may read. */}}
+{{/* Fails if an address contains a credential, because many people may read a ConfigMap. */}}
 {{- define "parley.checkAddress" -}}
 {{- if regexMatch "://[^/?#]*@" .address }}{{ fail (printf "%s: has a user or a password, which everybody could read who may read ConfigMaps" .path) }}{{ end }}
 {{- end }}
 
-{{/* A value as it was written: Helm has all numbers as floats, and would write large ones as 1e+06. */}}
+{{/* A value as it was written. Helm parses all numbers as floats, and would format large ones like 1e+06. */}}
 {{- define "parley.text" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ toString . }}{{ end }}
 {{- end }}
 
-{{/* Labels or annotations: Kubernetes takes only texts as their values. */}}
+{{/* Labels or annotations with all values as strings; Kubernetes accepts no others. */}}
 {{- define "parley.texts" -}}
 {{- $texts := dict }}
 {{- range $name, $value := . }}{{ $_ := set $texts $name (include "parley.text" $value) }}{{ end }}
 {{- toYaml $texts }}
 {{- end }}
 
-{{/* What a unit reads that is no secret: its ports, the addresses of the units that it uses, and its settings from values. */}}
+{{/* A unit's non-secret settings: its ports, the addresses of the units that it calls, and its settings from the values. */}}
 {{- define "parley.config" -}}
 {{- $root := .root }}
 {{- $unit := .unit }}
@@ -158,7 +158,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- end }}
 {{- end }}
 
-{{/* How Kafka is reached by what is no unit, as lines of a list. */}}
+{{/* Kafka's connection settings for containers other than units, as entries of `env`. */}}
 {{- define "parley.kafkaEnv" -}}
 {{- $config := mergeOverwrite (deepCopy .Values.config) (deepCopy .Values.defaults.env) }}
 - { name: KAFKA_BROKERS, value: {{ required "config.KAFKA_BROKERS is required" $config.KAFKA_BROKERS | quote }} }
@@ -176,7 +176,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{ include "parley.name" .root }}-{{ .unit }}-rpc.{{ .root.Release.Namespace }}.svc:{{ include "parley.port" "rpc" }}
 {{- end }}
 
-{{/* The variable by which Node reads private authorities, as a line of a ConfigMap or of a list. */}}
+{{/* The variable that makes Node trust private authorities, as a line of a ConfigMap or an entry of `env`. */}}
 {{- define "parley.authoritiesFile" -}}
 {{- $authorities := .root.Values.tls.authorities }}
 {{- if and $authorities.secret $authorities.configMap }}{{ fail "tls.authorities: a Secret or a ConfigMap, not both" }}{{ end }}
@@ -189,7 +189,7 @@ NODE_EXTRA_CA_CERTS: /etc/parley/authorities/ca.crt
 {{- end }}
 {{- end }}
 
-{{/* Where certificates are mounted. Whole folders, because Kubernetes does not replace a file that is mounted alone. */}}
+{{/* Mounts of certificates. Whole folders are mounted, because Kubernetes does not update a file that is mounted by itself. */}}
 {{- define "parley.certificateMounts" -}}
 {{- $tls := .root.Values.tls }}
 {{- if or $tls.authorities.secret $tls.authorities.configMap }}
@@ -235,7 +235,7 @@ NODE_EXTRA_CA_CERTS: /etc/parley/authorities/ca.crt
 {{- end }}
 {{- end }}
 
-{{/* A rule that lets pods reach public addresses: what the units themselves take for public, and not the cluster's own ranges. */}}
+{{/* A rule that lets pods reach public addresses, by the units' own definition of public, except for the cluster's own ranges. */}}
 {{- define "parley.egressToWorld" -}}
 {{- $never4 := list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "168.63.129.16/32" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.0.2.0/24" "192.31.196.0/24" "192.52.193.0/24" "192.88.99.0/24" "192.168.0.0/16" "192.175.48.0/24" "198.18.0.0/15" "198.51.100.0/24" "203.0.113.0/24" "224.0.0.0/4" "240.0.0.0/4" }}
 {{- $never6 := list "::/3" "2001::/23" "2001:db8::/32" "2002::/16" "2620:4f:8000::/48" "3ffe::/16" "3fff::/20" "4000::/2" "8000::/1" }}
@@ -256,8 +256,8 @@ NODE_EXTRA_CA_CERTS: /etc/parley/authorities/ca.crt
 {{- end }}
 
 {{/*
-Fails where policies would keep pods from what they cannot work without. A pod would wait for it without a word, and a hook of an
-install for an hour.
+Fails if the policies would block an engine that the pods need. A pod would wait for the engine without a message, and an install hook for
+an hour.
 */}}
 {{- define "parley.checkPolicies" -}}
 {{- $root := .root }}
@@ -281,7 +281,7 @@ install for an hour.
 {{- end }}
 {{- end }}
 
-{{/* Where Jobs and Pods of hooks run: as the units by default. */}}
+{{/* The nodes for Jobs and Pods of hooks: the same as the units' default. */}}
 {{- define "parley.hookPlacement" -}}
 {{- with .Values.defaults.nodeSelector }}
 nodeSelector: {{- include "parley.texts" . | nindent 2 }}
