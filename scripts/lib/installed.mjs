@@ -1,5 +1,5 @@
-// Exits 0 when node_modules holds what package-lock.json asks for, by npm's own record of what it installed
-// (node_modules/.package-lock.json). Runs on the machine's Node, before ours is there: hence plain JavaScript.
+// Exits with 0 if node_modules contains what package-lock.json requires, according to npm's record of its installs
+// (node_modules/.package-lock.json). This file is plain JavaScript, because it runs on the machine's Node, before ours is installed.
 import { readFileSync } from 'node:fs';
 
 const packagesIn = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# prepare.sh COMMAND [ARGUMENT…]: installs what package-lock.json asks for, if it is not there yet, and runs
-# scripts/src/COMMAND.ts on the Node that the lockfile names, with NODE_FLAGS. Every command in scripts/ goes through here.
+# prepare.sh COMMAND [ARGUMENT…]: installs what package-lock.json requires and is not installed yet, then runs scripts/src/COMMAND.ts with
+# NODE_FLAGS on the lockfile's version of Node. Every command in scripts/ runs this file.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
@@ -21,14 +21,14 @@ fail() {
 
 machine_node() { node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
 
-# The tree in node_modules belongs to this lockfile and this kind of machine.
+# Identifies the lockfile and the kind of machine for which node_modules was installed.
 wanted() { printf '%s %s\n' "$(cksum <package-lock.json)" "$(uname -sm)"; }
 
 is_installed() { [ "$(cat "$stamp" 2>/dev/null)" = "$(wanted)" ]; }
 
 has_node() { [ -x "$node" ] || [ "$(machine_node)" -ge 24 ]; }
 
-# The lock is a symbolic link to the pid of who holds it: made in one step, content included.
+# The lock is a symbolic link whose target is the holder's pid, because a link is created with its content in one atomic step.
 take_lock() {
   announced=
   until ln -s "$$" "$lock" 2>/dev/null; do
@@ -43,14 +43,14 @@ take_lock() {
   done
 }
 
-# Only one may clear away what a dead process left, and only while it is still that process's.
+# Only one process may remove the lock of a dead process, and only while the lock still belongs to the dead one.
 clear_lock_of() {
   mkdir ".tools/clearing-$1" 2>/dev/null || return 0
   [ "$(readlink "$lock" || true)" != "$1" ] || rm -f "$lock"
   rmdir ".tools/clearing-$1"
 }
 
-# In the background, because a shell acts on a signal only when its foreground command has ended.
+# Runs the command in the background, because a shell handles a signal only after its foreground command has ended.
 quietly() {
   "$@" >.tools/install.log 2>&1 </dev/null &
   child=$!
@@ -73,7 +73,7 @@ install_packages() {
   quietly npm ci --no-audit --no-fund --loglevel=error || fail 'npm ci failed; what it said stands above'
 }
 
-# npm adds Node 24 by an install script, which --ignore-scripts or a policy keeps from running.
+# npm installs Node 24 by an install script, which --ignore-scripts or a policy can prevent.
 install_node() {
   say 'adding Node 24 to node_modules'
   quietly npm rebuild --foreground-scripts --ignore-scripts=false node ||
@@ -99,7 +99,7 @@ install() {
   trap - EXIT INT TERM
 }
 
-# `lock` mends a lockfile that an install would refuse.
+# The command `lock` repairs a lockfile that an install would reject, so it runs without an install.
 if [ "$command" != lock ] || [ ! -d node_modules ]; then
   is_installed && has_node || install
 fi

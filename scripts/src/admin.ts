@@ -20,7 +20,7 @@ const typed = typedAdmin(readOptions(usage, adminOptions, maxWords));
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
-process.stdout.on('error', () => enough.abort()); // the reader has ended, e.g. `scripts/admin … | head`
+process.stdout.on('error', () => enough.abort()); // the reader of stdout has ended, e.g. `scripts/admin … | head`
 
 if (typed.positionals.length === 0) {
   process.stderr.write(usage);

@@ -1,4 +1,4 @@
-/** Does the work of a command. Where that fails, the message of its error is printed, and the exit code is 1. */
+/** Runs the work of a command. If the work fails, prints the error's message and sets the exit code 1. */
 export async function attempt(work: () => unknown): Promise<void> {
   try {
     await work();

@@ -46,7 +46,7 @@ if (wrong) {
   process.exit(2);
 }
 
-// Exits the process, so that children end and temporary files are removed.
+// Exits explicitly, so that child processes end and temporary files are removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const figures: (Figure & { part: string })[] = [];

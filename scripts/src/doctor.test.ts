@@ -3,9 +3,9 @@ import test from 'ava';
 import { startChild } from './testing/child.ts';
 
 const { TEST_REDIS_URL: redisUrl = '' } = process.env;
-const redisTest = redisUrl || process.env.CI ? test : test.skip; // CI has every engine
+const redisTest = redisUrl || process.env.CI ? test : test.skip; // CI always has every engine
 
-/** The settings as a child's environment has them. */
+/** Returns the settings as environment variables for a child process. */
 function environment(change: Record<string, string>): Record<string, string> {
   const given = Object.entries(everySetting('127.0.0.1:1')).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return { ...Object.fromEntries(given), ...change };

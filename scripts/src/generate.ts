@@ -69,7 +69,7 @@ function generateInto(folder: string): void {
   buf('build', '--output', join(folder, 'gen/image.binpb'));
 }
 
-/** @throws if buf fails, which has printed the reason. */
+/** Runs buf. @throws Error if buf fails; buf has then printed the reason. */
 function buf(...args: string[]): void {
   execFileSync(join(root, 'node_modules/.bin/buf'), args, { cwd: protos, stdio: ['ignore', 'inherit', 'inherit'] });
 }

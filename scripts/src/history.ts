@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 type Git = ReturnType<typeof gitIn>;
 
-/** Runs git in a checkout and returns what it prints. Where it fails, `find` returns undefined and `get` throws git's reason. */
+/** Runs git in a checkout and returns what it prints. If git fails, `find` returns undefined and `get` throws git's error. */
 function gitIn(checkout: string) {
   const env = { ...process.env, LC_ALL: 'C' };
   const get = (...args: string[]): string => {
@@ -22,15 +22,15 @@ function gitIn(checkout: string) {
   return { find, get };
 }
 
-/** The commit at which the branch left main; undefined on main itself, or if git cannot tell. */
+/** Returns the commit at which the branch left main; undefined on main itself, or if git does not know it. */
 function branchPoint({ find }: Git): string | undefined {
   const fork = find('merge-base', 'HEAD', 'origin/main') ?? find('merge-base', 'HEAD', 'main');
   return fork === find('rev-parse', 'HEAD') ? undefined : fork;
 }
 
 /**
- * The changed paths: on a branch since it left main, on main itself since a day before its last commit, because a push may
- * contain several. Undefined if git has no such history.
+ * Returns the changed paths: on a branch since it left main; on main itself during the day before its last commit, because a push may
+ * contain several commits. Undefined if git lacks this history.
  */
 export function changedPaths(checkout: string): string[] | undefined {
   const git = gitIn(checkout);
@@ -49,10 +49,10 @@ type HeldStates = { commits: string[]; none?: never } | { commits?: never; none:
 const shallow = 'this clone is shallow; fetch more of its history (git fetch --unshallow)';
 
 /**
- * The version before the last change of the files of `pathspec`, with which they must be compatible during a rolling update:
- * on a branch where it left main; on main itself the last commit if the files differ from it, else the commit before the last
- * that touched them.
- * @throws Error if `mustCompare`, as in CI, and there is one that is not available here; or if git fails or refuses the checkout.
+ * Returns the commit before the last change of the files of `pathspec`. During a rolling update, the files must be compatible with that
+ * commit's. On a branch it is the commit at which the branch left main; on main itself the last commit if the files differ from it, else
+ * the commit before the last one that changed them.
+ * @throws Error if `mustCompare`, as in CI, and the commit exists but is not available here; or if git fails or refuses the checkout.
  */
 export function previousState(checkout: string, pathspec: string, mustCompare = false): Previous {
   const git = gitIn(checkout);
@@ -75,14 +75,14 @@ export function previousState(checkout: string, pathspec: string, mustCompare = 
   return lacks(shallow);
 }
 
-/** The tag of the newest release, `v` and a number, at a commit or before it. Undefined before the first release. */
+/** Returns the tag (`v` and a number) of the newest release at or before a commit; undefined before the first release. */
 export function lastRelease(checkout: string, commit = 'HEAD'): string | undefined {
   return gitIn(checkout).find('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', commit);
 }
 
 /**
- * The commits whose files of `pathspec` may run beside those that are here: the last release, and the state before the last change
- * if that came after it. None before the first release. @throws Error as `previousState`
+ * Returns the commits whose files of `pathspec` may run at the same time as the current ones: the last release, and the commit before the
+ * last change if that is later. There are none before the first release. @throws Error like `previousState`
  */
 export function heldStates(checkout: string, pathspec: string, mustCompare = false): HeldStates {
   const previous = previousState(checkout, pathspec, mustCompare);
@@ -98,7 +98,10 @@ export function heldStates(checkout: string, pathspec: string, mustCompare = fal
   return { none: shallow };
 }
 
-/** @throws Error with git's remedy if the checkout belongs to another user, which git refuses to read. */
+/**
+ * Reports whether the folder is the root of a git checkout. @throws Error with git's remedy if git refuses to read the checkout because
+ * another user owns it.
+ */
 function isCheckout({ get }: Git): boolean {
   try {
     // The files of an export inside another checkout do not belong to that checkout.

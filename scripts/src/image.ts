@@ -1,4 +1,4 @@
-// Also runs in the build stage of deploy/docker/Dockerfile, on plain Node without node_modules: it imports nothing that is installed.
+// This command also runs in the build stage of deploy/docker/Dockerfile, without node_modules, so it imports no installed packages.
 import { attempt } from './attempt.ts';
 import { imageNames } from './image/image-content.ts';
 import { makeImage } from './image/make-image.ts';

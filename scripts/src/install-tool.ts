@@ -6,10 +6,12 @@ const { tools } = foldersOf(process.env);
 
 export { tools };
 
-/** A program that `scripts`/install.sh installs into a folder of `tools`, whose name changes with what that installs. */
+/**
+ * A program that the install.sh in `scripts` installs into `folder` below `tools`. A change of the installed files needs a new folder name.
+ */
 export type Tool = Parameters<typeof ensureInstalled>[0];
 
-/** Installs a program if it is missing. @returns why this machine cannot run it; undefined if it can */
+/** Installs a program if it is missing. @returns the reason why this machine cannot run the program; undefined if it can */
 export async function installTool(tool: Tool, say: (line: string) => void): Promise<string | undefined> {
   const never = new AbortController().signal;
   try {

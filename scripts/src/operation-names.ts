@@ -14,7 +14,7 @@ for (const service of services) {
   const sdl = existsSync(schema) ? readFileSync(schema, 'utf8') : '';
   for (const name of sdl ? readFieldRules(sdl).keys() : []) operations.set(name, service);
 }
-// The chassis knows no service, so its tests and what those share cannot mean an operation.
+// The chassis knows no service, so names in its tests and test helpers cannot mean an operation.
 const testsOfChassis = /^services\/chassis\/(testing\/|.*\/test\/|.*\.test\.ts$)/u;
 const files = globSync('{gateway,services,deploy,scripts}/**/*.{ts,mjs,js}', {
   cwd: root,

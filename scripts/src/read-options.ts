@@ -22,7 +22,7 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   process.exit(0);
 }
 
-/** @throws Error for unknown arguments, and for more than `most` positional ones. */
+/** Parses the arguments of a command. @throws Error for unknown arguments, and for more than `maxPositionals` positional ones. */
 export function parseOptions<Options extends ParseArgsOptionsConfig>(
   args: string[],
   options: Options,

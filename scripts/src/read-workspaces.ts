@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 export interface Workspace {
-  /** `services/session`. */
+  /** The path in the checkout, e.g. `services/session`. */
   folder: string;
   manifest: Manifest;
 }
@@ -25,7 +25,7 @@ export function readManifest(root: string, folder: string): Manifest {
   return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
 }
 
-/** The workspaces of a checkout. Sorted, so that one within another follows that. */
+/** Returns the workspaces of a checkout, sorted by folder, so that a nested workspace follows the outer one. */
 export function readWorkspaces(root: string): Workspace[] {
   const patterns = (readManifest(root, '.').workspaces ?? []).map((pattern) => `${pattern}/package.json`);
   const folders = globSync(patterns, { cwd: root }).map((file) => dirname(file));

@@ -25,6 +25,6 @@ const { positionals, 'api-key': apiKey, ...numbers } = readOptions(usage, option
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
-process.stdout.on('error', () => enough.abort()); // the reader has ended, e.g. `scripts/rpc … | head`
+process.stdout.on('error', () => enough.abort()); // the reader of stdout has ended, e.g. `scripts/rpc … | head`
 
 process.exitCode = await rpcCommand({ positionals, apiKey, numbers }, process.env, process, enough.signal);

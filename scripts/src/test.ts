@@ -43,13 +43,13 @@ async function runChosen(): Promise<number> {
     console.error(`nothing is called ${[...only, ...texts].join(' or ')}`);
     return 2;
   }
-  // The process of a test file gets the environment alone.
+  // Passed by the environment, because processes of test files receive nothing else.
   if (broken !== undefined) process.env.PARLEY_CLUSTER_BREAK = broken;
   const interrupted = new AbortController();
   const { signal } = interrupted;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      if (signal.aborted) process.exit(1); // what runs ends with this process
+      if (signal.aborted) process.exit(1); // child processes end with this process
       console.error(`${name}: stopping`);
       interrupted.abort(new Error('it was interrupted'));
     });

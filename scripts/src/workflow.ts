@@ -90,7 +90,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** @throws Error unless it has a trace */
+/** Returns the run in a JSON value. @throws Error if the value has no trace */
 function runOf(json: unknown): DrawnRun {
   const steps: unknown = Array.isArray(json) ? json : (json as { trace?: unknown } | null)?.trace;
   if (!Array.isArray(steps) || !steps.every(isStep))

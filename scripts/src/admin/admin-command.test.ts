@@ -19,7 +19,7 @@ const operatorKey = randomBytes(32);
 interface Typing extends TypedLine {
   json?: boolean;
   filters?: Record<string, string>;
-  /** The operator's name; null: none is given. */
+  /** The operator's name; null passes no name. */
   as?: string | null;
 }
 
@@ -32,7 +32,7 @@ function typed(words: string, { json = false, filters = {}, as = 'ada', ...rest 
   );
 }
 
-/** An identity server over real gRPC whose operator calls are handled by `handlers`. */
+/** Starts an identity server over real gRPC whose operator calls are handled by `handlers`. */
 async function identityServer(t: ExecutionContext, handlers: Partial<AdminServiceImplementation<MeshContext>>) {
   const { address } = await serveStub(t, AdminServiceDefinition, handlers, { callers: createCallers(operatorKey) });
   return { address, env: { OPERATOR_KEY: operatorKey.toString('base64'), IDENTITY_RPC_URL: address } };

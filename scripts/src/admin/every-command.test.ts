@@ -13,21 +13,21 @@ import { typed } from './testing/typed.ts';
 const story = stories(test);
 
 interface Row {
-  /** Typed after the documented words, in their order. */
+  /** Options that follow the documented arguments, in this order. */
   options?: Record<string, string | number>;
-  /** A command that is typed before each time. */
+  /** A command that runs first, each time. */
   after?: string;
-  /** The whole answer in JSON; what differs from run to run is `…`. */
+  /** The complete response as JSON; values that differ between runs are `…`. */
   answer: object;
-  /** The part of it that other tests cannot change. */
+  /** Selects the part of the response that other tests cannot change. */
   part?: (answer: Record<string, object[]>) => object;
-  /** Reads alone, and so leaves no audit. */
+  /** The command only reads, so it writes no audit entry. */
   isRead?: true;
-  /** The entry in the audit of action or session. Other commands have one in identity's, under their names. */
+  /** The name of the entry in the audit of action or session. Other commands have an entry in identity's audit, under their own names. */
   audits?: string;
 }
 
-/** A company with its owner and a member, and a user of another tenant; each has signed in once. */
+/** Creates a company with its owner and a member, and a user of another tenant. All three have signed in once. */
 async function people(mesh: TestMesh) {
   const name = `Company ${randomUUID()}`;
   const account = () => newProviderAccount({ company: { id: name, name } });
@@ -44,7 +44,7 @@ async function people(mesh: TestMesh) {
 
 type People = Awaited<ReturnType<typeof people>>;
 
-/** The values for the placeholders of the documentation. */
+/** Returns the values for the placeholders in the documentation. */
 function valuesOf({ tenantId, userId, email, delivery }: People): Record<string, string> {
   return {
     TENANT: `${tenantId}`,
@@ -60,7 +60,7 @@ function valuesOf({ tenantId, userId, email, delivery }: People): Record<string,
   };
 }
 
-/** Every command, in the order in which the test runs them and the documentation lists them. */
+/** Returns a row for every command, in the order of the documentation, which is also the order of the test. */
 function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other, delivery }: People): Record<string, Row> {
   const before = {
     id: tenantId,
@@ -210,7 +210,7 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other, del
   };
 }
 
-/** The part of a delivery that no attempt changes. */
+/** Returns the fields of a delivery that do not change with attempts. */
 function steady(delivery: object = {}) {
   const { id, agentId, sessionId, webhookId, status } = delivery as Partial<Delivery>;
   return { id, agentId, sessionId, webhookId, status };
@@ -218,7 +218,7 @@ function steady(delivery: object = {}) {
 
 const nameOf = (command: string) => wordsOf(command).name.join(' ');
 
-/** The arguments of a command, following its documentation. */
+/** Returns the arguments of a command, as documented. */
 function argsOf(command: string, { options = {} }: Row, values: Record<string, string>): string[] {
   const { name, wanted } = wordsOf(command);
   return [
@@ -230,7 +230,7 @@ function argsOf(command: string, { options = {} }: Row, values: Record<string, s
 
 const volatile = new Set(['kid', 'state', 'requestId', 'nextBefore', 'at', 'createdAt', 'updatedAt', 'signsFrom']);
 
-/** An answer without what differs from run to run. */
+/** Parses a response and masks the values that differ between runs. */
 function masked(json: string): Record<string, object[]> {
   return JSON.parse(json, function (this: object, key, value) {
     return volatile.has(key) || (key === 'id' && ('requestId' in this || 'source' in this)) ? '…' : value;

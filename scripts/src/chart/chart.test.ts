@@ -72,7 +72,7 @@ for (const [example, set] of installations) {
       t.true(spec.terminationGracePeriodSeconds > drainSeconds + preStopSeconds, unit);
       t.true(preStopSeconds > dnsSeconds, `${unit}: a drain knows no minReadySeconds`);
       t.true((deployment.spec.minReadySeconds ?? 0) > dnsSeconds, unit);
-      // The scheduler ignores all constraints on a node that lacks the key of one, and many clusters have no zones.
+      // The scheduler ignores all constraints on a node that lacks one constraint's topology key, and many clusters have no zones.
       t.deepEqual(
         spec.topologySpreadConstraints.map(({ topologyKey }) => topologyKey),
         ['kubernetes.io/hostname'],
@@ -389,7 +389,7 @@ chartTest('a change of a setting replaces the pods of the units that read it, an
   t.deepEqual((await changedBy({ 'config.S3_BUCKET': 'other' })).toSorted(), ['export', 'knowledge', 'parser']);
 });
 
-/** How pods contain each value of a unit. */
+/** A test value for each chart value of a unit, and where the rendered objects contain it. */
 const ofPods: Record<string, { give: (text: string) => unknown; find: (deployment: Spec, policy: Spec) => unknown }> = {
   nodeSelector: { give: (pool) => ({ pool }), find: ({ template }) => template.spec.nodeSelector },
   tolerations: { give: (key) => [{ key }], find: ({ template }) => template.spec.tolerations },

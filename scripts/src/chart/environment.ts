@@ -1,12 +1,12 @@
 import type { Manifest } from './render.ts';
 
-/** Policies that let pods reach an engine of each kind. */
+/** Values of the policies that let pods reach each engine. */
 const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp'].map((name) => [
   `networkPolicy.engines.${name}.to`,
   [{ ipBlock: { cidr: '10.20.0.10/32' } }],
 ]);
 
-/** The minimum values of an installation. */
+/** The values that every installation must set. */
 export const requiredValues = {
   ...Object.fromEntries(engines),
   'image.repository': 'registry.example.com/parley',
@@ -15,7 +15,7 @@ export const requiredValues = {
   config: { KAFKA_BROKERS: 'k:9092', S3_ENDPOINT: 'https://s3.example.com', RESET_URL: 'https://example.com/reset' },
 };
 
-/** The unit that a manifest is for. */
+/** Returns the unit that a manifest belongs to. */
 export function unitOf({ metadata }: Manifest): string {
   return metadata.labels['app.kubernetes.io/component'] ?? '';
 }
@@ -28,7 +28,7 @@ export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
   return manifests.filter((each) => each.kind === kind);
 }
 
-/** The environment of a unit: the values of settings, and what comes from the Secret. */
+/** Returns the environment of a unit: the values of its settings, and the names of those in the Secret. */
 export function environmentOf(manifests: Manifest[], unit: string) {
   const { env = [], envFrom = [] } = containerOf(manifests, unit) ?? {};
   const names = envFrom.map(({ configMapRef }) => configMapRef.name);
@@ -37,13 +37,13 @@ export function environmentOf(manifests: Manifest[], unit: string) {
   return { data, secrets: env.map(({ name }) => name), env };
 }
 
-/** The container of a unit. */
+/** Returns the container of a unit. */
 export function containerOf(manifests: Manifest[], unit: string) {
   const deployment = ofKind(manifests, 'Deployment').find((each) => unitOf(each) === unit);
   return deployment?.spec.template.spec.containers[0];
 }
 
-/** A value for a key of the Secret. */
+/** Returns a value for a key of the Secret. */
 export function sampleSecret(name: string): string {
   const key = Buffer.alloc(32, name).toString('base64');
   if (name === 'AVATAR_TOKEN_KEYS') return `k1:${key}`;

@@ -20,7 +20,7 @@ const installations: [string, string | undefined, object][] = [
   ['with a pod of operators', 'small', { 'operator.enabled': true }],
 ];
 
-/** The checks of kube-score that the chart's README disables, with the reasons. */
+/** Returns the checks of kube-score that the chart's README lists as disabled. */
 function leftOut(): string[] {
   const [, section = ''] = readFileSync(join(chart, 'README.md'), 'utf8').split('\n## Checks\n');
   return [...section.matchAll(/^\| `([\w-]+)` +\| \w/gmu)].map(([, check = '']) => check);
@@ -32,14 +32,14 @@ async function fileOf(t: ExecutionContext, example: string | undefined, set: obj
   return file;
 }
 
-/** Without an input: both read one that is open besides the file, until it ends. @returns its output. */
+/** Runs a program with an empty stdin, because both programs would read an open stdin to its end. @returns the program's output. */
 function run(program: string, ...args: string[]): Promise<string> {
   // Exit code 1 means that kube-score found problems; its output lists them.
   const line = program === 'kube-score' ? '"$@" </dev/null || [ $? = 1 ]' : '"$@" </dev/null';
   return exec('sh', ['-c', line, 'sh', join(tools, manifestTools.folder, program), ...args]);
 }
 
-/** Findings of kube-score with these checks disabled. */
+/** Returns the findings of kube-score with these checks disabled. */
 async function findings(t: ExecutionContext, file: string, without: string[]): Promise<string[]> {
   const ignored = without.flatMap((check) => (check.startsWith('--') ? [check] : ['--ignore-test', check]));
   const said = await run('kube-score', 'score', '--output-format', 'ci', ...ignored, file);

@@ -139,7 +139,7 @@ export interface Manifest {
 const rendered = new Map<string, Promise<string>>();
 
 /**
- * Renders the chart with an example's values, or without, and with `set` over them.
+ * Renders the chart with the values of an example, if given, overridden by `set`.
  * @param folder the chart's folder, for another version
  * @throws Error with Helm's output
  */
@@ -153,7 +153,7 @@ export async function render(
   return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
 }
 
-/** The same as YAML. */
+/** Renders the chart, as `render` does, and returns the YAML. */
 export function renderText(example?: string, set: object = {}, folder = chart, release = 'parley'): Promise<string> {
   const files = example === undefined ? [] : ['--values', join(folder, `examples/${example}.yaml`)];
   const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);

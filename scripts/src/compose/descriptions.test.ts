@@ -7,12 +7,12 @@ import { root } from '../root.ts';
 const supergraph = readFileSync(join(root, 'gateway/supergraph.graphql'), 'utf8');
 const roots = ['Query', 'Mutation', 'Subscription'];
 
-/** Public types and fields without a description. Root types need none. */
+/** Returns the public types and fields without a description. Root types need no description. */
 function undescribed(sdl: string): string[] {
   return parse(sdl).definitions.flatMap((each) => {
     if (!isTypeDefinitionNode(each)) return [];
     const { value: name } = each.name;
-    if (name.includes('__')) return []; // Federation's own, named after the spec that it belongs to
+    if (name.includes('__')) return []; // definitions of Federation, prefixed with the name of their spec
     const fields = 'fields' in each ? (each.fields ?? []) : [];
     return [
       ...(each.description || roots.includes(name) ? [] : [name]),

@@ -4,8 +4,8 @@ import { type DocumentNode, parse } from 'graphql';
 import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
 /**
- * The supergraph SDL of these subgraphs, each with the name of its unit (`agent`) and its SDL without the shared
- * definitions. Its routing URLs are `http://<unit>.invalid`: the gateway gets the real ones from its configuration.
+ * Composes the subgraphs into the supergraph's SDL. A subgraph has the name of its unit (`agent`), and an SDL without the shared
+ * definitions. The routing URLs are `http://<unit>.invalid`, because the gateway's settings contain the real ones.
  * @throws Error that names every problem of the composition, or every root field without `@access`.
  */
 export function composeSupergraph(subgraphs: { name: string; sdl: string }[]): string {
@@ -22,7 +22,7 @@ export function composeSupergraph(subgraphs: { name: string; sdl: string }[]): s
   return `# Written by scripts/compose from services/*/src/schema.graphql.\n${supergraphSdl}\n`;
 }
 
-/** The root fields without `@access`: `Query.myTenant`. */
+/** Returns the root fields without `@access`, such as `Query.myTenant`. */
 function openFields({ definitions }: DocumentNode): string[] {
   return definitions.flatMap((each) => {
     if (!('fields' in each) || !/^(Query|Mutation|Subscription)$/u.test(each.name.value)) return [];

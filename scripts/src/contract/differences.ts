@@ -3,7 +3,7 @@ import type { CredentialKind } from '@parley/graph/access';
 import type { ContractRule } from '@parley/stories/contract';
 import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
-/** One line for each operation that is missing, and for each whose directives differ from the contract. */
+/** Returns one line for each operation that is missing, or whose directives differ from the contract. */
 export function differences(contract: ReadonlyMap<string, ContractRule>, rules: FieldRules): string[] {
   const missing = [...contract].filter(([name, { served }]) => served && !rules.has(name));
   return [
@@ -21,7 +21,7 @@ export function differences(contract: ReadonlyMap<string, ContractRule>, rules: 
   ];
 }
 
-/** The entry that `gateway/contract.json` should have for an operation with these directives. */
+/** Returns the entry that `gateway/contract.json` should have for an operation with these directives. */
 function entryOf(name: string, { whileSuspended = false, ...rule }: FieldRule): string {
   const entry = { served: true, ...rule, ...(whileSuspended !== name.startsWith('Query.') && { whileSuspended }) };
   return `${JSON.stringify(name)}: ${JSON.stringify(entry)}`;
@@ -35,7 +35,7 @@ export interface DocumentedOperation {
   throttle?: { requests: number; windowSeconds: number };
 }
 
-/** One line for each operation of the contract's document that differs or is missing in `gateway/contract.json`. */
+/** Returns one line for each operation of the contract's document that differs or is missing in `gateway/contract.json`. */
 export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, document: DocumentedOperation[]): string[] {
   return document.flatMap(({ operation, kind, auth, throttle }) => {
     const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${operation}`;
@@ -47,7 +47,7 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
   });
 }
 
-/** The values that both define, with defaults. `whileSuspended` is defined by a rule of the schema. */
+/** Returns the values that both the document and the file contain, with defaults. A rule of the schema defines `whileSuspended`. */
 function comparable({ by, throttle, ...rule }: FieldRule) {
   const {
     whileSuspended = false,

@@ -8,7 +8,10 @@ import { sourceChanges } from './source-changes.ts';
 
 const usual = ['gateway/src/main.ts', 'services/agent/src/graph/y.ts', 'protos/parley/a.proto', 'protos/gen/a.ts'];
 
-/** A watched checkout with these initial files. `next` returns the changes since the last call, after a moment without changes. */
+/**
+ * Creates and watches a checkout with these files. `next` waits until no file changes for a moment, then returns the changes since its last
+ * call.
+ */
 async function watched(t: ExecutionContext, files = usual) {
   const root = mkdtempSync(join(tmpdir(), 'parley-watch-'));
   const at = (path: string) => join(root, path);
@@ -79,7 +82,7 @@ test('every workspace is watched whose code the mesh runs', async (t) => {
   t.deepEqual([...unseen], []);
 });
 
-/** A file in `src` of each workspace that `@parley/local` depends on, itself included, and what is written by hand in protos. */
+/** Returns one file in `src` of `@parley/local` and of each workspace that it depends on, and the handwritten files in protos. */
 function runningSources(): string[] {
   const manifestOf = (folder: string) => JSON.parse(readFileSync(join(checkout, folder, 'package.json'), 'utf8'));
   const patterns: string[] = manifestOf('.').workspaces;

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watch } from 'chokidar';
 
-/** Without `protos/gen` and the supergraph, which like `generated/` are made from what is watched. */
+/** The watched folders. `protos/gen`, the supergraph and `generated/` are not watched, because they are generated from watched files. */
 const folders = [
   'gateway/src',
   'services/*/src',
@@ -17,10 +17,10 @@ const folders = [
 const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
 
-/** A save causes several events, a branch checkout many. They count as finished when none arrived for this time. */
+/** A save causes several events, a branch checkout many. A burst of events has ended when none arrives for this time. */
 const settleMs = 150;
 
-/** Yields nothing once it watches, then the source files that changed since the last time; ends with the signal. */
+/** Yields an empty list once the watcher is ready, then after each burst of changes the changed source files. Ends when `signal` aborts. */
 export async function* sourceChanges(root: string, signal: AbortSignal): AsyncGenerator<string[]> {
   const changed = new Set<string>();
   let events = 0;

@@ -5,7 +5,7 @@ import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { supervise } from './supervise.ts';
 
-/** A process that holds a lock while it lives, takes a moment to stop, and writes down what happens to it. */
+/** Code of a process that holds a lock while it runs, takes a moment to stop, and records what happens to it. */
 const worker = (folder: string) => `
   import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
   const [lock, log] = ['lock', 'log'].map((name) => ${JSON.stringify(folder)} + '/' + name);

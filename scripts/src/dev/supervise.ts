@@ -2,18 +2,18 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface SuperviseOptions {
-  /** The arguments of Node for what is kept running. */
+  /** Node's arguments for the process that is kept running. */
   args: string[];
-  /** Steps that run before the first start and when a matching file has changed, as arguments of Node. */
+  /** Steps that run before the first start, and when a file that matches `after` has changed. `args` are Node's arguments. */
   steps: { name: string; after: RegExp; args: string[] }[];
-  /** The changed files, empty at first. Ends when the supervisor must stop. */
+  /** Lists of changed files; the first list is empty. Ends when the supervisor must stop. */
   changes: AsyncIterable<string[]>;
   say: (text: string) => void;
 }
 
 /**
- * Keeps one process running and restarts it after changes, never two at once: it waits for the exit of the old one. While a step
- * fails, the current process continues. Resolves to the exit code: 0 when the last one ended in order. /
+ * Keeps one process running and restarts it after changes. A new process starts only after the old one has exited. While a step fails, the
+ * current process continues. Resolves to the exit code: 0 if the last process stopped without an error.
  */
 export async function supervise({ args, steps, changes, say }: SuperviseOptions): Promise<0 | 1> {
   const due = new Set(steps);
@@ -29,8 +29,8 @@ export async function supervise({ args, steps, changes, say }: SuperviseOptions)
     }
     if (current) say(`${paths[0]}${paths.length > 1 ? ` and ${paths.length - 1} more` : ''} changed, starting anew`);
     await stop(current);
-    // In its own process group, so that only the supervisor receives the terminal's Ctrl-C, once. The end of the channel informs
-    // the child when the supervisor has ended.
+    // The child has its own process group, so that the terminal's Ctrl-C reaches only the supervisor. The closed IPC channel tells the
+    // child that the supervisor has ended.
     const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.once('exit', (code, by) => !child.killed && say(`it has ended (${code ?? by}); waiting for a change`));
     current = child;

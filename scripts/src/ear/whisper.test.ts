@@ -137,13 +137,13 @@ earTest('one that takes too long is ended and unavailable', async (t) => {
   t.is((await ask('/stt', request)).status, 503);
 });
 
-/** A process that transcribes, and the most memory that it has had, in MB. */
+/** A process that transcribes, and its peak memory in MB. */
 interface Ear {
   pid: number;
   peakMb: number;
 }
 
-/** Those that this process has started. */
+/** Returns the transcribing processes that this process has started. */
 function ears(): Ear[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);
@@ -154,12 +154,12 @@ function ears(): Ear[] {
       const number = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'mu').exec(status)?.[1] ?? 0);
       return number('PPid') === process.pid ? [{ pid, peakMb: number('VmHWM') / 1_024 }] : [];
     } catch {
-      return []; // it has ended
+      return []; // the process has ended
     }
   });
 }
 
-// Serial: all processes that it sees are its own.
+// The test is serial, so that all transcribing processes are its own.
 earTestAlone('a client that leaves in the middle of a clip ends its process, and the next one is served', async (t) => {
   t.timeout(600_000);
   const { ask, hear } = await listening(t);
@@ -174,7 +174,7 @@ earTestAlone('a client that leaves in the middle of a clip ends its process, and
   const client = new AbortController();
   const left = t.throwsAsync(ask('/stt', request, client.signal));
   const patience = { timeoutMs: 240_000 };
-  // Below that are Python and its libraries; the model is beyond.
+  // Python and its libraries need less than this; with the model, a process needs more.
   const ear = await eventually('Whisper is at work', () => ears().find(({ peakMb }) => peakMb > 150), patience);
   t.log(`${Math.round(ear.peakMb)} MB when the client leaves`);
   client.abort();

@@ -30,9 +30,9 @@ type Operation = Field & { kind: OperationTypeNode };
 
 /** The sources of one subgraph's page. */
 export interface ApiPageSources {
-  /** The name of the unit that serves it. */
+  /** The name of the unit that serves the subgraph. */
   unit: string;
-  /** Its schema, without the definitions that all subgraphs share. */
+  /** The subgraph's schema, without the definitions that all subgraphs share. */
   sdl: string;
   /** The rules of operations, by type and field. */
   contract: ReadonlyMap<string, ContractRule>;
@@ -45,8 +45,9 @@ export interface ApiPageSources {
 const list = /(?<=<!-- operations -->\n).*?(?=<!-- end of operations -->)/su;
 
 /**
- * A page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers.
- * `problems` names what an operation lacks: it is generated without that, because its example needs what else is generated.
+ * Returns a page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers.
+ * `problems` lists the missing parts of operations, such as examples. Pages are generated without them, because writing an example needs
+ * the other generated files.
  */
 export function apiPages(root: string) {
   const [contract, errors] = [readContract(), readApiErrors()];
@@ -118,7 +119,7 @@ function operationsOf(sdl: string): Operation[] {
   );
 }
 
-/** A line of links for each kind of operation. */
+/** Returns a line of links for each kind of operation. */
 function linksTo(operations: Operation[], page = ''): string {
   const kinds = [
     ['query', 'Queries'],
@@ -174,7 +175,7 @@ function argumentsOf({ args }: Operation): string {
   return rows.length > 0 ? `Arguments:\n\n${rows.join('\n')}\n` : 'Arguments: none.\n';
 }
 
-/** A line for a value of the arguments, or the lines of its fields. */
+/** Returns one line for a value of the arguments, or for an input type the lines of its fields. */
 function valuesIn(path: string, type: GraphQLInputType, description?: string | null, preset?: unknown): string[] {
   const named = getNamedType(type);
   const standard = preset === undefined || preset === null ? '' : ` = ${String(preset)}`;
@@ -190,7 +191,7 @@ function valuesIn(path: string, type: GraphQLInputType, description?: string | n
   ];
 }
 
-/** A line with the name and type of a value. */
+/** Returns a line with the name and type of a value. */
 function itemOf(name: string, type: string, description?: string | null): string {
   return wrapped(`- \`${name}\` (${type})${description ? `: ${plain(description)}` : ''}`, '  ');
 }
@@ -216,7 +217,7 @@ function exampleOf({ query, variables, answer, events }: ApiExample): string {
   return `Example:\n\n${blocks.join('\n\n')}\n`;
 }
 
-/** The types of results with fields or values, and the enums of arguments, in the order of their names. */
+/** Returns the object, interface and enum types of results, and the enums of arguments, sorted by name. */
 function typesOf(operations: Operation[]): GraphQLNamedType[] {
   const found = new Set<GraphQLNamedType>();
   const add = (of: GraphQLOutputType | GraphQLInputType): void => {
@@ -249,7 +250,7 @@ function typeSection(type: GraphQLNamedType): string {
   return `${about}\n${fields.join('\n')}`;
 }
 
-/** A type as the schema writes it, with a link to its section on the page. */
+/** Returns a type in the schema's notation, with a link to its section on the page. */
 function typeLink(type: GraphQLOutputType | GraphQLInputType): string {
   const named = getNamedType(type);
   const text = String(type).replaceAll('[', '\\[').replaceAll(']', '\\]');
@@ -258,13 +259,13 @@ function typeLink(type: GraphQLOutputType | GraphQLInputType): string {
     : text.replace(named.name, `[${named.name}](#${named.name.toLowerCase()})`);
 }
 
-/** A description as Markdown, without what would become markup. */
+/** Returns a description as Markdown, in which characters that would be markup are escaped. */
 function plain(text: string): string {
   const parts = text.replaceAll(/\s+/gu, ' ').split(/(`[^`]*`)/u);
   return parts.map((part) => (part.startsWith('`') ? part : part.replaceAll(/[<*]/gu, '\\$&'))).join('');
 }
 
-/** JSON in which each object and list that fits is on one line. */
+/** Formats a value as JSON, with each object or list on one line if it fits. */
 export function shortJson(value: unknown, indent = '', before = 0): string {
   const whole = oneLine(value);
   if (indent.length + before + whole.length <= pageWidth || typeof value !== 'object' || value === null) return whole;

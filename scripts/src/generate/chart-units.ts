@@ -10,37 +10,37 @@ import { cell, markdownTable } from './settings-lists.ts';
 export interface ChartUnit {
   name: string;
   replicas: number;
-  /** Endpoints that it serves; every unit has the operators' port besides. */
+  /** Endpoints that the unit serves. Every unit also has the operators' port. */
   serves: readonly Exclude<Endpoint, 'ops'>[];
-  /** Endpoints of other units, by the setting that has their address. */
+  /** Endpoints of other units, each with the setting that contains its address. */
   uses: { setting: string; unit: string; endpoint: string }[];
-  /** Engines outside the mesh that it connects to. */
+  /** Engines outside the mesh to which the unit connects. */
   engines: string[];
-  /** Whether it also calls addresses anywhere in the world. */
+  /** Whether the unit also calls arbitrary public addresses. */
   callsOut: boolean;
-  /** Whether it reads PARLEY_PUBLIC_URL. */
+  /** Whether the unit reads PARLEY_PUBLIC_URL. */
   readsPublicUrl: boolean;
   schema: string | null;
-  /** Topics, and for those that it consumes its consumer group. */
+  /** Topics that the unit publishes to or consumes, the latter with the consumer group. */
   publishes: { topic: string; partitions: number }[];
   consumes: { topic: string; group: string }[];
-  /** Names of its settings, with those that every process reads. */
+  /** Names of the unit's settings, including the settings that every process reads. */
   settings: string[];
   secrets: string[];
-  /** Those of them that it does not start without in production. */
+  /** Names of the settings without which the unit does not start in production. */
   required: string[];
 }
 
 const address = /^(?<unit>[A-Z]+)_(?<endpoint>RPC|GRAPH|HTTP)_URL$/u;
 
-/** Settings that the templates give themselves, or leave at their default. */
+/** Settings that the templates set, or leave at their default. */
 export const setByChart =
   /_(RPC|GRAPH|OPS)_PORT$|_(RPC|GRAPH|HTTP)_URL$|^(GATEWAY_PORT|VOICE_PORT|PARLEY_HOST|PARLEY_PUBLIC_URL|NODE_ENV|NODE_EXTRA_CA_CERTS|MESH_TLS_\w+_FILE|PARLEY_DATA_DIR|LOG_FILE|OTEL_SERVICE_NAME)$/u;
 
-/** Read by the hook that migrates, and by no unit. */
+/** Settings that only the migration hook reads. */
 export const ofMigrations = /MIGRATIONS_DATABASE_URL$/u;
 
-/** Engines by the setting with their address. */
+/** Engines, by the name of the setting that contains their address. */
 const engines: Record<string, string> = {
   DATABASE_URL: 'postgres',
   REDIS_URL: 'redis',
@@ -50,7 +50,7 @@ const engines: Record<string, string> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: 'telemetry',
 };
 
-/** The files of the chart that come from the list of units, by their path in the checkout. */
+/** Returns the chart's files that are generated from the list of units, by their path in the checkout. */
 export function chartUnits(root: string, units: readonly ListedUnit[] = allUnits) {
   const settings = units.flatMap((unit) => readBy(unit).map((setting) => [setting.name, setting] as const));
   const given = new Map(settings.toSorted(([a], [b]) => a.localeCompare(b)));
@@ -100,7 +100,7 @@ export function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): Chart
   };
 }
 
-/** The README with current tables: of units, and of the keys of the Secret. */
+/** Returns the README with current tables of the units and of the Secret's keys. */
 function withTables(readme: string, units: ChartUnit[], settings: Map<string, ListedSetting>): string {
   const secrets = [...settings.values()].filter(({ secret }) => secret);
   const secretRows = secrets.map(({ name, meaning }) => {

@@ -8,10 +8,10 @@ const path = 'deploy/compose/compose.yaml';
 
 const place = /(?<= {2}# <units, by scripts\/generate>\n).*?(?= {2}# <\/units>)/su;
 
-/** Ports in containers, the same as in the chart's pods. */
+/** Ports inside containers, the same as in the chart's pods. */
 const ports = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
 
-/** Settings of an engine that the file gives as `x-<engine>`. */
+/** Engines whose settings are in the file as `x-<engine>`. */
 const given = ['kafka', 's3', 'smtp'];
 
 interface Values {
@@ -23,7 +23,7 @@ interface Sized {
   resources: { limits?: { memory: string } };
 }
 
-/** The file of Docker Compose with a service for each unit, and the chart's memory limits. */
+/** Returns the file of Docker Compose with a service for each unit, and the chart's memory limits. */
 export function composeServices(root: string, units: readonly ListedUnit[]) {
   const { defaults, units: own }: Values = parse(readFileSync(join(root, 'charts/parley/values.yaml'), 'utf8'));
   const services = units.map((unit) => {
@@ -64,7 +64,7 @@ function serviceOf({ name, serves, uses, engines, readsPublicUrl }: ChartUnit, m
   return lines.map((line) => `  ${line}\n`).join('');
 }
 
-/** The port of the host where clients reach a unit: the default of its setting. */
+/** Returns the host's port at which clients reach a unit: the default of the unit's setting. */
 function publicPort(unit: string): string {
   return unit === 'gateway' ? '${GATEWAY_PORT:-4000}' : '${VOICE_PORT:-4100}';
 }

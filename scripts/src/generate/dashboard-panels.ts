@@ -1,22 +1,22 @@
 /** A chart of one or more queries of Prometheus. */
 interface Panel {
   title: string;
-  /** A unit of Grafana's, such as `s`, `short`, `percentunit`. */
+  /** One of Grafana's units, such as `s`, `short`, `percentunit`. */
   unit: string;
-  /** The legend of each series, by its query. */
+  /** The legend of the series of each query, by query. */
   queries: Record<string, string>;
-  /** Advice for operators when it looks wrong. */
+  /** Advice for operators if the panel looks wrong. */
   description: string;
 }
 
 export interface Dashboard {
   title: string;
-  /** Whether it shows the unit that is chosen, in place of all. */
+  /** Whether the dashboard shows the selected unit instead of all units. */
   isOfUnit?: boolean;
   panels: Panel[];
 }
 
-/** The labels of the installation that is looked at. */
+/** The label that selects the viewed installation. */
 export const here = 'namespace="$namespace"';
 const ofUnit = `${here}, unit="$unit"`;
 const rate = (metric: string, labels = here) => `rate(${metric}{${labels}}[$__rate_interval])`;

@@ -1,6 +1,6 @@
 import { type Dashboard, dashboards, here } from './dashboard-panels.ts';
 
-/** The chart's dashboards for Grafana, by their path in the checkout. */
+/** Returns the chart's dashboards for Grafana, by their path in the checkout. */
 export function grafanaDashboards(): { path: string; text: string }[] {
   return Object.entries(dashboards).map(([name, dashboard]) => ({
     path: `charts/parley/files/dashboards/${name}.json`,

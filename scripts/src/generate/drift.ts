@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files that differ between two folders, or exist in only one of them, by their relative path. */
+/** Returns the relative paths of files that differ between two folders, or exist in only one of them. */
 export function drift(expected: string, present: string): string[] {
   const [wanted, there] = [textsIn(expected), textsIn(present)];
   return [...new Set([...wanted.keys(), ...there.keys()])]

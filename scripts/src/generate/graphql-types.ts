@@ -23,7 +23,10 @@ const common = {
   useTypeImports: true,
 };
 
-/** The TypeScript of every `services/<name>/src/schema.graphql` below `root`: two files for each, by their path in the checkout. */
+/**
+ * Generates the TypeScript of every `services/<name>/src/schema.graphql` below `root`. Returns two files for each schema, by their path in
+ * the checkout.
+ */
 export async function graphqlTypes(root: string) {
   const schemas = globSync('services/*/src/schema.graphql', { cwd: root }).toSorted();
   const files = await Promise.all(
@@ -45,10 +48,11 @@ export async function graphqlTypes(root: string) {
 }
 
 /**
- * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts`, or else `PortsContext` of `ports.ts`, or
- * else `GraphContext`. For a type of the schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
+ * Generates the types of one schema for use cases, and the types of its resolvers. The resolvers' context is `Context` of
+ * `graph/context.ts`, else `PortsContext` of `ports.ts`, else `GraphContext`. If `graph/mappers.ts` exports a type with the name of a
+ * schema type, resolvers use the exported type.
  * @param sdl the SDL of the subgraph without `shared.graphql`.
- * @param mappers the text of `graph/mappers.ts`, where there is one.
+ * @param mappers the text of `graph/mappers.ts`, if the file exists.
  */
 export async function typesOf(
   sdl: string,

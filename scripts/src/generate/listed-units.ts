@@ -6,13 +6,13 @@ type Listed = Pick<ListedUnit, 'name' | 'folder'>;
 
 const place = /(?<=<!-- units -->\n).*?(?=<!-- end of units -->)/su;
 
-/** A page with links to the READMEs of all units between its markers; callers come before the units they call. */
+/** Returns a page with links to the READMEs of all units between its markers; callers precede the units that they call. */
 export function withUnitLinks(page: string, units: readonly Listed[]): string {
   const links = units.map(({ name, folder }) => `[${name}](${folder}/README.md)`).toReversed();
   return page.replace(place, `\n${links.join(' ·\n')}\n\n`);
 }
 
-/** The `package.json` of the list of units, which depends on every unit that it lists. */
+/** Returns the `package.json` of the list of units, with a dependency on every listed unit. */
 export function dependenciesOnUnits(root: string, units: readonly Listed[]) {
   const path = 'deploy/units/package.json';
   const manifest = JSON.parse(readFileSync(join(root, path), 'utf8'));

@@ -9,8 +9,8 @@ const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings
 const list = /(?<=<!-- pages of units -->\n).*?(?=<!-- end of pages -->)/su;
 
 /**
- * The pages below `root` with current lists of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`, and
- * with links to the lists of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
+ * Returns the pages below `root` with current lists of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`,
+ * and with links to the lists of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
  * @throws Error if a unit has no list, or a list names no unit.
  */
 export function settingsLists(root: string, settings = allSettings()) {
@@ -49,7 +49,7 @@ function listOf(settings: ListedSetting[]): string {
   return `${items.join('\n')}\n`;
 }
 
-/** A table whose columns are also aligned in its source text. */
+/** Returns a table whose columns are aligned in its source text, too. */
 export function markdownTable(head: string[], rows: string[][]): string {
   const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
   const line = (cells: string[], fill = ' ') =>

@@ -6,8 +6,9 @@ import { type DrawnRun, draw } from '@parley/agent/workflow/draw';
 const marked = /(?<=<!-- workflow: (?<file>[^\s,]+)(?:, run: (?<run>\S+))? -->\n).*?(?=<!-- end of workflow -->)/gsu;
 
 /**
- * The pages of services below `root` with current pictures of workflows between markers: `<!-- workflow: FILE -->`, or
- * `<!-- workflow: FILE, run: FILE -->` for the way of a run over it, and `<!-- end of workflow -->`. Files are named from their page.
+ * Returns the services' pages below `root` with current pictures of workflows between markers: `<!-- workflow: FILE -->`, or
+ * `<!-- workflow: FILE, run: FILE -->` to show the path of a run, and `<!-- end of workflow -->`. The paths of files are relative to the
+ * page.
  * @throws Error if a page names a file that cannot be read
  */
 export function workflowPictures(root: string) {

@@ -1,10 +1,10 @@
-/** The columns of generated pages. */
+/** The maximum width of lines in generated pages. */
 export const pageWidth = 80;
 
-/** A paragraph or an item of a list in lines of at most 80 columns. @param indent of all lines but the first one. */
+/** Wraps a paragraph or a list item into lines of at most 80 columns. @param indent for all lines except the first one. */
 export function wrapped(text: string, indent = ''): string {
   const lines: string[] = [];
-  // Neither a code span nor a link is broken.
+  // Code spans and links are not broken.
   for (const word of text.match(/(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|\S)+/gu) ?? []) {
     const last = lines.at(-1);
     if (last === undefined) lines.push(word);

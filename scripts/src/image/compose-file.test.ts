@@ -28,7 +28,7 @@ interface Service {
   mem_limit?: string;
 }
 
-/** The services as Docker Compose understands the file; it refuses what the specification does not have. */
+/** Returns the services as Docker Compose parses them from the file. Docker Compose rejects what its specification does not contain. */
 async function services(of = folder): Promise<Record<string, Service>> {
   const resolved = of === folder ? ['--no-env-resolution'] : [];
   const args = ['--file', join(of, 'compose.yaml'), 'config', '--format', 'json', ...resolved];
@@ -36,7 +36,7 @@ async function services(of = folder): Promise<Record<string, Service>> {
   return JSON.parse(await exec(join(tools, dockerTools.folder, 'docker-compose'), args, { env })).services;
 }
 
-/** The secrets that the first start of an installation writes. */
+/** Runs the first start of an installation and returns the secrets that it writes. */
 async function secrets(into: string): Promise<Record<string, string>> {
   await exec(process.execPath, [join(folder, 'secrets.mjs'), into]);
   return parseEnv(readFileSync(join(into, 'parley.env'), 'utf8')) as Record<string, string>;
@@ -156,7 +156,7 @@ composeTest('the S3 service is that of local servers, found by its name and with
 
   writeFileSync(join(into, 'versitygw'), '#!/bin/sh\necho "$ROOT_ACCESS_KEY $ROOT_SECRET_KEY $*"\n', { mode: 0o755 });
   const [shell = '', option = '', script = ''] = all.s3?.entrypoint ?? [];
-  // Docker Compose replaces `$$` by `$`. The container's folders are inside the test's folder here.
+  // Docker Compose replaces `$$` by `$`. The script's folders are moved from the container's root into the test's folder.
   const here = script
     .replaceAll('$$', '$')
     .replaceAll('/secrets', into)

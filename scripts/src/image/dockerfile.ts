@@ -4,7 +4,9 @@ import { root } from '../root.ts';
 
 export const dockerfile = join(root, 'deploy/docker/Dockerfile');
 
-/** The command of a container. @param limitMb its memory limit; without one the flags are relative, as in the Dockerfile */
+/**
+ * Returns the command of a container. @param limitMb the container's memory limit; without it the flags are relative, as in the Dockerfile
+ */
 export function entryPoint(limitMb?: number): string[] {
   const [, words] = /^ENTRYPOINT (?<words>\[.*\])$/mu.exec(readFileSync(dockerfile, 'utf8')) ?? [];
   const parts: string[] = JSON.parse(words ?? '[]');
@@ -16,7 +18,7 @@ export function entryPoint(limitMb?: number): string[] {
   );
 }
 
-/** The environment variables of an image. */
+/** Returns the environment variables of an image. */
 export function imageEnvironment(): Record<string, string> {
   const [, words = ''] = /^ENV (.*)$/mu.exec(readFileSync(dockerfile, 'utf8')) ?? [];
   return Object.fromEntries(words.split(' ').map((word) => word.split('=') as [string, string]));

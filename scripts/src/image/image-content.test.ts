@@ -54,7 +54,7 @@ test('an unknown unit, and a folder with files, are refused', async (t) => {
   t.is(full.message, `${folder} is not empty`);
 });
 
-/** Whether `.dockerignore` keeps a file out of the build: the last pattern counts that matches it or a folder above it. */
+/** Reports whether `.dockerignore` excludes a file from the build. The last pattern that matches the file or a folder above it decides. */
 function isIgnored(file: string): boolean {
   const parts = file.split('/');
   const paths = parts.map((_, n) => parts.slice(0, n + 1).join('/'));

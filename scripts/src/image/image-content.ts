@@ -4,27 +4,27 @@ import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces
 
 /** The parts of the checkout that an image contains. */
 export interface ImageContent {
-  /** The file that Node starts, by its path in the checkout. */
+  /** The path in the checkout of the file that Node starts. */
   main: string;
-  /** The workspace of the unit and those that it depends on. */
+  /** The workspace of the unit, and all workspaces that it depends on. */
   workspaces: Workspace[];
-  /** Their files, by the path in the checkout, without the manifests. */
+  /** The workspaces' files except manifests, by path in the checkout. */
   files: string[];
-  /** Patterns of the files to keep by package, for packages of which only a few files are used: `parley.image.packageFiles`. */
+  /** For packages of which only a few files are used: patterns of the files to keep, by package (`parley.image.packageFiles`). */
   packageFiles: Record<string, string[]>;
-  /** Patterns of packages that others ask for and nothing uses: `parley.image.withoutPackages`. */
+  /** Patterns of unused packages that other packages require: `parley.image.withoutPackages`. */
   withoutPackages: string[];
 }
 
 const main = 'src/main.ts';
 const unused = /(^|\/)(test|testing|node_modules)\/|\.test\.ts$|\.md$/u;
 
-/** The names of all images: of the units, and `commands`. */
+/** Returns the names of all images: the units' images and `commands`. */
 export function imageNames(root: string): string[] {
   return startable(readWorkspaces(root), root).map(nameOf);
 }
 
-/** The content of the image of this name. @throws Error for an unknown one. */
+/** Returns the content of an image. @throws Error for an unknown name. */
 export function imageContent(root: string, name: string): ImageContent {
   const all = readWorkspaces(root);
   const started = startable(all, root).find((each) => nameOf(each) === name);
@@ -45,7 +45,7 @@ export function imageContent(root: string, name: string): ImageContent {
   };
 }
 
-/** The manifest of the root for an image: npm installs what these workspaces need in production, and nothing else. */
+/** Returns the root manifest of an image, with which npm installs only the production dependencies of these workspaces. */
 export function rootManifest(root: string, workspaces: Workspace[]): object {
   const { name, overrides } = readManifest(root, '.');
   return { name, private: true, type: 'module', workspaces: workspaces.map(({ folder }) => folder), overrides };

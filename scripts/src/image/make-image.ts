@@ -15,13 +15,13 @@ import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { imageContent, rootManifest } from './image-content.ts';
 
-/** Files that no process reads. Types and source maps are two fifths of all packages. */
+/** Files that no process reads. Types and source maps make up two fifths of all packages. */
 const unread = /\.(d\.[cm]?ts|map)$/u;
 
 /**
- * Makes the file tree of an image in `folder`. Every user may read it, and its owner alone write.
- * @returns its size.
- * @throws Error for an unknown name, where there are files in the folder, and with what npm says where that fails.
+ * Creates the file tree of an image in `folder`. Every user may read the tree, only its owner may write.
+ * @returns the size of the tree.
+ * @throws Error for an unknown name, if the folder is not empty, and with npm's output if npm fails.
  */
 export async function makeImage(root: string, name: string, folder: string) {
   const { main, workspaces, files, packageFiles, withoutPackages } = imageContent(root, name);
@@ -67,12 +67,12 @@ async function install(root: string, tree: string): Promise<void> {
   for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
 }
 
-/** Removes the packages that match: which of them are installed depends on the machine. */
+/** Removes installed packages that match the pattern. Which of them npm installs depends on the machine. */
 function remove(modules: string, pattern: string): void {
   for (const name of globSync(pattern, { cwd: modules })) rmSync(join(modules, name), { recursive: true });
 }
 
-/** Leaves of an installed package these files and its manifest. @throws Error for a pattern that no file matches */
+/** Removes all files of an installed package except the matching ones and its manifest. @throws Error for a pattern that no file matches */
 function prune(folder: string, kept: string[]): void {
   const files = filesIn(folder).map((file) => relative(folder, file));
   const missing = kept.find((pattern) => !files.some((file) => matchesGlob(file, pattern)));
@@ -90,7 +90,7 @@ function sizeOf(tree: string) {
   };
 }
 
-/** All files below a folder, without what is behind links: `recursive` would follow them. */
+/** Returns all files below a folder. Does not follow links, unlike the option `recursive`. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

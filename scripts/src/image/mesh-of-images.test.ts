@@ -23,14 +23,14 @@ if (!hasNamespaces()) leftOut('an upgrade of images - left out: processes cannot
 const imageTest = hasNamespaces() ? await testWith(helm) : undefined;
 
 const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
-/** The log messages of a stopping gateway or session. */
+/** The reasons with which a stopping gateway or session closes subscriptions. */
 const goodbyes = ['closed 1001', 'closed 1013', 'UNAVAILABLE'];
-/** Pods are available sooner than in a cluster, whose DNS is slower (`cluster.ts`). */
+/** Shorter than in a real cluster, whose DNS caches longer than that of `cluster.ts`. */
 const minReadySeconds = 5;
-/** For the same reason a stopping pod need not wait as long for callers to know the others. */
+/** Shorter for the same reason: callers learn of other pods sooner. */
 const preStopSeconds = 5;
 
-/** Two versions, the earlier one first, as their charts have them on servers of this test. */
+/** Returns two versions, the earlier one first, as their own charts configure them with the servers of this test. */
 async function releases(t: ExecutionContext, engines: Record<string, string>, config: Record<string, string>) {
   const earlier = earlierVersion(t);
   t.log(`from: ${earlier.commit}`);
@@ -45,14 +45,14 @@ async function releases(t: ExecutionContext, engines: Record<string, string>, co
   return [await release('earlier', earlier.folder), await release('this', root)] as const;
 }
 
-// For `--faults`: installing all units twice takes minutes.
+// Runs with `--faults` only, because installing all units twice takes minutes.
 imageTest?.('images as the chart has them are upgraded and rolled back under load, and no request fails', async (t) => {
   t.timeout(1_800_000);
   const servers = await startServers({ only: ['postgres', 'redis', 'kafka', 's3'] });
   t.teardown(() => servers.stop());
   const model = await startScriptedModel();
   t.teardown(() => model.server.stop());
-  // A reply lasts longer than a process has between SIGTERM and the end of its connections.
+  // A reply lasts longer than the time between a process's SIGTERM and the end of its connections.
   model.answerOthers('', (text) => ({ text: `You asked: ${text}`.split(/(?<= )/u), deltaDelayMs: 300 }));
   const mail = await mailServer('a-password');
   t.teardown(() => mail.stop());
@@ -102,7 +102,7 @@ imageTest?.('images as the chart has them are upgraded and rolled back under loa
   }
 });
 
-/** One of each: a conversation, a workbook, an evaluation. */
+/** Runs one conversation and creates one workbook and one evaluation. */
 async function usesAll(t: ExecutionContext, url: string): Promise<void> {
   const ada = new Client(url);
   await ada.register();

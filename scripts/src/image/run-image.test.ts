@@ -18,7 +18,7 @@ const servers = TEST_DATABASE_URL && TEST_REDIS_URL && TEST_KAFKA_BROKERS;
 if (!servers) leftOut('images run - left out: there are no servers (scripts/test scripts/src/image)');
 const imageTest = servers ? await testWith(helm) : undefined;
 
-/** An empty database, deleted after the test. */
+/** Creates an empty database, which is deleted after the test. */
 async function emptyDatabase(t: { teardown(end: () => Promise<unknown>): void }, server: string): Promise<string> {
   const name = `image_${randomBytes(4).toString('hex')}`;
   const client = new Client(server);
@@ -33,8 +33,8 @@ async function emptyDatabase(t: { teardown(end: () => Promise<unknown>): void },
   return url.href;
 }
 
-// Identity, because it calls no other unit and takes no events from the others that share these servers. For the others see
-// mesh-of-images.test.ts.
+// Tests identity, because it calls no other unit and consumes no events of other tests on these servers. mesh-of-images.test.ts tests all
+// units.
 imageTest?.('a unit runs from its image alone, as the chart has it, and drains in its grace period', async (t) => {
   t.timeout(180_000);
   const database = await emptyDatabase(t, TEST_DATABASE_URL ?? '');

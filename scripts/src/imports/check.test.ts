@@ -16,7 +16,7 @@ function manifestWith(packages: string[], name: string): string {
   });
 }
 
-/** The folder of each, and what it may import. */
+/** The folder of each workspace, and the packages that it may import. */
 const workspaces: Record<string, [folder: string, ...packages: string[]]> = {
   kernel: ['services/chassis/kernel'],
   rpc: ['services/chassis/rpc'],
@@ -38,7 +38,7 @@ function ours(name: string): string {
   return `@parley/${name}`;
 }
 
-/** A checkout in which every import is allowed; each argument adds or replaces a file. */
+/** Returns the violations in a checkout whose imports are all allowed, except for those in `changes`, which adds or replaces files. */
 async function violationsWith(t: ExecutionContext, changes: Record<string, string>): Promise<string[]> {
   const root = mkdtempSync(join(tmpdir(), 'parley-imports-'));
   t.teardown(() => rmSync(root, { recursive: true }));

@@ -7,12 +7,12 @@ import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces
 
 /** The rules of allowed imports. `$1` in a `to` is the first group of its `from`, the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');
-/** Files that read and write a service's tables; object stores keep files instead. */
+/** Files that read and write a service's tables. Object stores are not meant, because they store files. */
 const store = /(?<!object)-store\.ts$/u;
 
 /**
- * Reads every import below these folders of the checkout at `root` and holds it against the rules.
- * @returns our own files that were read, by their path, and one line for each forbidden import.
+ * Checks every import below these folders of the checkout at `root` against the rules.
+ * @returns the paths of our own files that were read, and one line for each forbidden import.
  */
 export async function checkImports(root: string, folders: string[]) {
   teachUsing();
@@ -33,7 +33,7 @@ export async function checkImports(root: string, folders: string[]) {
   };
 }
 
-/** The cruiser walks through a file by swc's visitor, which throws at `using`. */
+/** Extends swc's visitor, with which the cruiser reads files: the visitor throws at `using`. */
 function teachUsing(): void {
   const { visitStatement, visitVariableDeclarators } = Visitor.prototype;
   if (visitStatement.name === 'visitUsing') return;
@@ -56,7 +56,7 @@ function forbidden({ summary }: ICruiseResult): string[] {
   });
 }
 
-// A store may use helpers and other stores, but nothing that itself uses a store, because that is a use case.
+// Finds stores that import a use case, which is any other file that uses a store. Stores may import helpers and other stores.
 function storesThatTurnBack(modules: IModule[]): string[] {
   const isUseCase = ({ source, dependencies }: IModule) =>
     !store.test(source) && dependencies.some(({ resolved }) => store.test(resolved));
@@ -73,8 +73,7 @@ function storesThatTurnBack(modules: IModule[]): string[] {
 /** Code that is never installed separately, so it may import all `devDependencies`, including the root's. */
 const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u;
 
-// Finds imports that a package.json does not name. They would be missing, because a workspace is installed alone with its own
-// dependencies.
+// Finds imports of packages that the workspace's package.json does not list. They would be missing when a workspace is installed alone.
 function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): string[] {
   const ofRoot = Object.keys(readManifest(root, '.').devDependencies ?? {});
   const workspaceOf = (file: string) => workspaces.findLast(({ folder }) => file.startsWith(`${folder}/`));
@@ -86,7 +85,7 @@ function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): 
     if (developersCode.test(source)) {
       for (const name of [...Object.keys(manifest.devDependencies ?? {}), ...ofRoot]) declared.add(name);
     }
-    // By its path a file of another workspace is as much an import of its package as by its name.
+    // An import of another workspace's file by path counts as an import of its package, too.
     const imported = dependencies.map(({ module, resolved, couldNotResolve }) => {
       if (!module.startsWith('.')) return packageOf(module);
       return couldNotResolve ? undefined : workspaceOf(resolved)?.manifest.name;
@@ -114,7 +113,7 @@ function packageCycles(workspaces: Workspace[]): string[] {
   return left.length === 0 ? [] : [`package-cycle: ${left.map(({ name }) => name).join(', ')}`];
 }
 
-/** The package of an import by a name; undefined for what Node has. */
+/** Returns the package of an import specifier; undefined for Node's built-in modules. */
 function packageOf(specifier: string): string | undefined {
   if (isBuiltin(specifier)) return undefined;
   return specifier

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { checkLinks } from './check.ts';
 
-/** The problems of a checkout of these files. */
+/** Returns the problems of a checkout with these files. */
 function problems(t: ExecutionContext, files: Record<string, string>): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-links-'));
   t.teardown(() => rmSync(root, { recursive: true }));

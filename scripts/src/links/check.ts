@@ -4,7 +4,7 @@ import GithubSlugger from 'github-slugger';
 import { lexer, Parser, TextRenderer, type Token, walkTokens } from 'marked';
 
 interface Page {
-  /** The anchors of its headings, as GitHub renders them. */
+  /** The anchors of the page's headings, as GitHub renders them. */
   anchors: Set<string>;
   /** The targets of links and images. */
   targets: string[];
@@ -12,17 +12,17 @@ interface Page {
   codeSpans: string[];
 }
 
-/** A code span that is the path of one file, or with a slash at its end of one folder. A pattern such as `src/*.ts` does not match. */
+/** Matches a code span that is the path of one file, or with a trailing slash the path of one folder, but no pattern such as `src/*.ts`. */
 const sourcePath =
   /^(?:[\w@.-]+\/)*[\w@.-]+(?:\.(?:ts|mjs|sh|md|proto|graphql)|(?<=\/.*)\.(?:json|yaml)|(?<=\/.*)\/)$/u;
-/** The path of a page in a comment or a text of source code. */
+/** Matches the path of a page in a comment or string of source code. */
 const pagePath = /(?<![\w/:.-])(?:\.{1,2}\/)*[\w@-]+(?:\/[\w.@-]+)*\/[\w.-]+\.md\b/gu;
 
 /**
- * Finds the paths in pages and sources that lead nowhere: links to a missing file or heading, and paths of missing files in code spans
- * of pages and in sources. Other hosts are not asked. Paths start at the root, at the folder of the file, or anywhere below the root,
- * so `limits/throttle.ts` finds `gateway/src/limits/throttle.ts`.
- * @param root the checkout. @param folders with pages and sources; the root's own pages are read, too.
+ * Finds broken paths in pages and sources: links to a missing file or heading, and paths of missing files in code spans of pages and in
+ * sources. Links to other hosts are not checked. Paths start at the root, at the folder of the file, or anywhere below the root, so
+ * `limits/throttle.ts` finds `gateway/src/limits/throttle.ts`.
+ * @param root the checkout. @param folders the folders with pages and sources; pages in the root are read, too.
  * @returns the pages that were read, and one line for each problem.
  */
 export function checkLinks(root: string, folders: string[]): { pages: string[]; problems: string[] } {
@@ -46,7 +46,7 @@ export function checkLinks(root: string, folders: string[]): { pages: string[]; 
   return { pages: [...pages.keys()], problems: [...new Set([...problems, ...sources])] };
 }
 
-/** The problem with the target of a link; undefined if there is none. */
+/** Returns the problem with the target of a link; undefined if there is none. */
 function brokenTarget(root: string, pages: Map<string, Page>, file: string, target: string): string | undefined {
   if (/^[a-z][a-z+.-]*:/iu.test(target)) return undefined; // another host
   const [path = '', anchor] = decodeURI(target).split('#', 2);
@@ -70,12 +70,12 @@ function readPage(root: string, path: string): Page {
   return page;
 }
 
-/** The text of a heading without its markup. */
+/** Returns the text of a heading without its markup. */
 function plainText(tokens: Token[]): string {
   return new Parser().parseInline(tokens, new TextRenderer());
 }
 
-/** `a/b/c.ts`: itself, `b/c.ts` and `c.ts`. */
+/** Returns a path and its suffixes: for `a/b/c.ts` also `b/c.ts` and `c.ts`. */
 function endsOf(path: string): string[] {
   const parts = path.split('/');
   return parts.map((_, n) => parts.slice(n).join('/'));
@@ -85,7 +85,7 @@ function isPage(path: string): boolean {
   return path.endsWith('.md');
 }
 
-/** Tests name pages that they make themselves. */
+/** Tests are excluded, because they contain paths of pages that they create themselves. */
 function isSource(path: string): boolean {
   return /\.(?:ts|mjs|proto|graphql|sh|yaml)$/u.test(path) && !/\.test\.ts$|\/test\/|\/gen(?:erated)?\//u.test(path);
 }

@@ -19,7 +19,7 @@ const healthy: Series = Object.fromEntries(unitNames.map((unit) => [`parley_read
 
 const perMinute = (count: number) => (minute: number) => count * minute;
 const every = (minutes: number) => (minute: number) => Math.floor(minute / minutes);
-/** A counter that is increased at minute 5 alone. */
+/** A counter that increases only at minute 5. */
 const once = (count: number) => (minute: number) => (minute < 5 ? 0 : count);
 
 const graph = (outcome: string, more = '') =>
@@ -54,18 +54,18 @@ const failures = (of: typeof graph, ...never: Series[]): Case => ({
 });
 
 interface Case {
-  /** The minute from which it rings. */
+  /** Series for which the alert rings, each with the first minute at which it does. */
   rings: [from: number, given: Series][];
   never: Series[];
 }
 
-/** Cases by alert. Each has values on both sides of the threshold, close to it, in addition to those of a healthy installation. */
+/** Cases by alert. A case has values just above and just below the threshold, in addition to the series of a healthy installation. */
 const cases: Record<string, Case> = {
-  // Subgraphs answer the gateway, not clients.
+  // Errors of subgraphs do not count, because subgraphs answer the gateway, not clients.
   ParleyRequestsFail: failures(graph, { [graph('error').replace('gateway', 'agent')]: perMinute(1) }),
   ParleyOperationFails: {
     rings: [
-      // 20 in an hour, by two processes.
+      // 20 errors an hour, counted by two processes.
       [29, { [graph('error', ',pod="1"')]: every(6), [graph('error', ',pod="2"')]: (minute) => every(6)(minute + 3) }],
       [30, { [graph('error')]: (minute) => 10 * every(10)(minute), [graph('ok')]: (minute) => 9 * every(10)(minute) }],
     ],
@@ -94,7 +94,7 @@ const cases: Record<string, Case> = {
   },
   ParleyTurnsWait: {
     rings: [[5, { [jobs('waiting', 'session.turn')]: 101 }]],
-    // Each process counts those of all.
+    // Every process reports the turns of all processes, so their numbers are not added.
     never: [
       { [jobs('waiting', 'session.turn', 1)]: 100, [jobs('waiting', 'session.turn', 2)]: 100 },
       { [jobs('running', 'session.turn')]: 101, [jobs('waiting')]: 101 },
@@ -110,7 +110,7 @@ const cases: Record<string, Case> = {
   ParleyModelKeptOut: {
     rings: [
       [5, { [model(1)]: 1, [model(2)]: 0 }],
-      // It answers now and then.
+      // The model responds from time to time.
       [6, { [model(1)]: (minute) => minute % 2 }],
     ],
     never: [{ [model(1)]: 0, [model(2)]: 0 }],
@@ -142,7 +142,7 @@ const cases: Record<string, Case> = {
       { [spoken('refused')]: perMinute(9) },
     ],
   },
-  // Tests begin at the beginning of Unix time.
+  // promtool's tests start at Unix time 0.
   ParleyMeshCertificateExpires: {
     rings: [
       [
@@ -220,7 +220,7 @@ const cases: Record<string, Case> = {
 
 const minutes = 60;
 
-/** Series of promtool, of the installation that alerts are rendered for. */
+/** Returns promtool's input series, with the namespace for which the alerts are rendered. */
 function seriesOf(given: Series) {
   return Object.entries({ ...healthy, ...given }).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -231,7 +231,9 @@ function seriesOf(given: Series) {
   });
 }
 
-/** A test of promtool that an alert rings at a minute, or has rung `within` a time before it, in one group. */
+/**
+ * Returns a promtool expectation: whether exactly one alert of this name rings at a minute, or has rung within the time `within` before it.
+ */
 function expecting(alert: string, minute: number, isRinging: boolean, within = '1s') {
   const ringing = `ALERTS{alertname="${alert}",alertstate="firing"}`;
   return {

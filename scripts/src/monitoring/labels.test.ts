@@ -15,7 +15,7 @@ test.before(async () => {
   exported = await exportedLabels();
 });
 
-/** The problems of a query, and of a text that uses the labels of its result. */
+/** Returns the problems of a query, including labels in `named` that its result lacks. */
 function problemsOf(query: string, named: string[]): string[] {
   const { labels, problems } = queryLabels(query, exported);
   const missing = named.filter((label) => !labels?.has(label)).map((label) => `its result has no label ${label}`);
@@ -71,7 +71,7 @@ chartTest('scalers read labels and values that units export', async (t) => {
   );
 });
 
-/** The units call models for different ends, and each names those that are not the operator's `other`. */
+/** Units call models for different purposes, and each unit exports the name `other` for models that the operator has not configured. */
 test('what dashboards show by model of several units is shown by who was asked or for what, too', (t) => {
   const byModelAlone = dashboards.flatMap((file) => {
     const { panels }: Shown = JSON.parse(readFileSync(join(chart, file), 'utf8'));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Prometheus' own program that evaluates alerts on series of a test. */
+/** Prometheus' own program, which evaluates alerts on a test's series. */
 export const promtool = {
   name: 'promtool',
   version: "the distribution's",

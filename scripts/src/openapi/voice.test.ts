@@ -26,7 +26,7 @@ const wav = Buffer.concat([
 /** One frame of MPEG 1, layer III, 128 kbit/s at 44,100 Hz: 417 bytes. */
 const mp3 = Buffer.concat([Buffer.from('fffb9064', 'hex'), Buffer.alloc(413)]);
 
-/** Answers as the providers and the vendor do. */
+/** Starts an HTTP server that responds like the speech providers and the avatar vendor, and returns its URL. */
 async function providers(t: ExecutionContext): Promise<string> {
   const answerOf = async (request: IncomingMessage): Promise<object> => {
     const body = await text(request);
@@ -51,7 +51,7 @@ async function providers(t: ExecutionContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The unit, with providers that answer at once, and without throttles, which thousands of requests would meet. */
+/** Starts voice with providers that respond immediately, and without throttles, which thousands of requests would exceed. */
 async function startVoice(t: ExecutionContext) {
   const url = await providers(t);
   const ring = [{ id: 'k1', key: randomBytes(32) }] as const;
@@ -86,10 +86,10 @@ schemaTest('voice: thousands of requests, and each answer is one that its OpenAP
       '--workers=2',
       '--seed=1',
       '--checks=all',
-      // A schema cannot express that SSML is well-formed, that a text or SSML is present and not empty, or which avatar is the
-      // agent's.
+      // A schema cannot express that SSML is well-formed, that a text or SSML is present and not empty, or that an avatar belongs to the
+      // agent.
       '--exclude-checks=positive_data_acceptance',
-      '--warnings=off', // audio is decoded in the tests of voice
+      '--warnings=off', // voice's own tests cover decoding of audio
       '--continue-on-failure',
     ],
     emptyFolder(t),

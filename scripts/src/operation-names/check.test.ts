@@ -12,7 +12,7 @@ const operations = new Map([
 ]);
 const names = { operations, services: ['room', 'door'] };
 
-/** The check's report about a file with this text. */
+/** Returns the check's report about a file with this text. */
 function check(t: ExecutionContext, text: string, file = 'file.ts'): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-operation-names-'));
   t.teardown(() => rmSync(root, { recursive: true }));
@@ -21,7 +21,7 @@ function check(t: ExecutionContext, text: string, file = 'file.ts'): string[] {
   return checkOperationNames(root, [file], names);
 }
 
-/** The names that are found in a file of this text. */
+/** Returns the names that the check finds in a file with this text. */
 function found(t: ExecutionContext, text: string): string[] {
   return check(t, text).map((line) => line.replace(/^file\.ts:\d+ names '(.*?)'.*/u, '$1'));
 }

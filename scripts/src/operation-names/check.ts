@@ -4,18 +4,18 @@ import { parseSync } from '@swc/core';
 
 /** The names that the check looks for. */
 export interface OperationNames {
-  /** Root fields by type and field, such as `Mutation.login`, with the service that serves each; undefined if none does. */
+  /** Root fields by type and field, such as `Mutation.login`, with the service that serves the field; undefined if no service does. */
   operations: ReadonlyMap<string, string | undefined>;
-  /** The names of all services. Of an operation that is called like a service only `Query.agent` counts, with its type. */
+  /** The names of all services. If an operation has the name of a service, the check finds it only with its type, such as `Query.agent`. */
   services: readonly string[];
 }
 
 /**
- * Finds source files with special cases for an operation: its name as a whole text, a text or an anchored regular expression of
- * nothing but names, a variable with an object whose keys are all names; also with the path of an argument behind it. Such rules belong on the field in the schema. Documents, functions
- * by name (resolvers), tables, types and what is read or expected of a response, paths of errors included, do not count. In the folder of a service the operations
- * of other services count only with their type, because it does not know those.
- * A comment `names <operation>: <why>` in the file allows that operation there.
+ * Finds source files with special cases for an operation, because such rules belong on the field in the schema. Found are names that are a
+ * whole string, strings or anchored regular expressions that consist of names, and variables with an object whose keys are all names; a
+ * name may be followed by an argument's path. Documents, functions with a name (resolvers), tables, types, and what is read from or
+ * expected of a response, including error paths, do not count. In a service's folder, operations of other services count only with their
+ * type, because the service does not know them. A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name, with the lines that have it.
  */
 export function checkOperationNames(root: string, files: string[], { operations, services }: OperationNames) {
@@ -39,7 +39,7 @@ export function checkOperationNames(root: string, files: string[], { operations,
       .map(([name, lines]) => messageOf(file, name, lines));
   });
 
-  /** Whether a file may mean an operation by its name alone. */
+  /** Returns a function that reports whether the name of an operation, without its type, can mean the operation in this file. */
   function isKnownTo(file: string) {
     const [folder, service = ''] = file.split('/');
     const isOfService = folder === 'services' && other.has(service);
@@ -59,19 +59,19 @@ function messageOf(file: string, name: string, lines: Set<number>): string {
   return `${file}:${sorted[0]} names '${name}'${allLines}; ${remedy}`;
 }
 
-/** The path in `login input.email`. */
+/** Matches the argument's path in `login input.email`. */
 const argumentPath = / \w+(\.\w+)+$/u;
 
 /** A node of the syntax tree, or a list of them. */
 interface Node {
-  /** Missing for a list, and for what only holds a node, such as an argument. */
+  /** Missing for a list, and for a wrapper of a node, such as an argument. */
   type?: string;
   [key: string]: unknown;
 }
 
 /**
  * Receives found words.
- * @param at start of the words: a byte of the file, counted from 1
+ * @param at the position of the words in the file, in bytes counted from 1
  * @param onlyFull whether a name counts only with its type: `Query.room`
  */
 type Find = (words: string[], at: number, onlyFull?: boolean) => void;
@@ -92,13 +92,13 @@ function visit(node: unknown, find: Find, onlyFull = false): void {
   for (const [key, value] of Object.entries(node)) visit(value, find, node.type ? isOther(node, key) : onlyFull);
 }
 
-/** Whether texts there name no operation: keys, reads of a property, types, tables. */
+/** Reports whether strings at this place cannot mean an operation: keys, property reads, types, tables. */
 function isOther({ type, callee }: Node, key: string): boolean {
   const isTable = type === 'CallExpression' && key === 'arguments' && ['knex', 'table'].includes(calledName(callee));
   return key === 'key' || type === 'Computed' || type === 'TsLiteralType' || isTable;
 }
 
-/** The `path` of an error in a response, such as `{ path: ['login'] }`. */
+/** Reports whether a node is the `path` of an error in a response, such as `{ path: ['login'] }`. */
 function isPathOfError({ type, key, value }: Node): boolean {
   return (
     type === 'KeyValueProperty' &&
@@ -109,7 +109,7 @@ function isPathOfError({ type, key, value }: Node): boolean {
   );
 }
 
-/** The keys of the objects that a variable holds, also within each other. */
+/** Visits the keys of the objects in a variable, including nested objects. */
 function visitKeys(node: unknown, find: Find): void {
   if (!isNode(node)) return;
   if (node.type === 'ObjectExpression') {
@@ -124,7 +124,7 @@ function visitKeys(node: unknown, find: Find): void {
   } else if (!node.type || wrappers.has(node.type)) for (const each of Object.values(node)) visitKeys(each, find);
 }
 
-/** The start of a node; 0 for nodes without a position, such as arguments. */
+/** Returns the start of a node; 0 for nodes without a position, such as arguments. */
 function startOf({ span }: Node): number {
   return (span as { start: number } | undefined)?.start ?? 0;
 }
@@ -150,7 +150,7 @@ function isFunction({ type, value }: Node): boolean {
   return type === 'MethodProperty' || (isNode(value) && /^(Arrow)?FunctionExpression$/u.test(String(value.type)));
 }
 
-/** The value of a string literal; undefined for other nodes. */
+/** Returns the value of a string literal; undefined for other nodes. */
 function textOf(node: Node): string | undefined {
   if (node.type === 'StringLiteral') return String(node.value);
   if (node.type !== 'TemplateLiteral') return undefined;
@@ -158,7 +158,7 @@ function textOf(node: Node): string | undefined {
   return others.length === 0 ? quasi?.cooked : undefined;
 }
 
-/** The last name in what is called: `knex` in `db.knex(…)`. */
+/** Returns the last name of a call's callee: `knex` in `db.knex(…)`. */
 function calledName(callee: unknown): string {
   if (!isNode(callee)) return '';
   return callee.type === 'MemberExpression' ? calledName(callee.property) : String(callee.value);

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 
-/** A checkout with the command `hello`, and an npm that installs nothing but records its calls. */
+/** Creates a checkout with the command `hello`, and an npm that only records its calls. */
 function checkout(
   t: ExecutionContext,
   { npm = installs, node = process.execPath }: { npm?: string; node?: string } = {},
@@ -46,7 +46,7 @@ function checkout(
 
 const installs = `mkdir -p node_modules/node/bin && ln -sf ${process.execPath} node_modules/node/bin/node`;
 
-/** A folder with the tools of every system, without its Node and npm. */
+/** Creates a folder with the system's standard tools, without Node and npm. */
 function systemTools(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-tools-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -69,7 +69,7 @@ function start(command: string, cwd: string, env: NodeJS.ProcessEnv) {
   return { child, ended };
 }
 
-/** Resolves once the file is there. */
+/** Resolves once the file exists. */
 async function until(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const watcher = watch(dirname(file), () => existsSync(file) && resolve());
@@ -176,7 +176,7 @@ test('Node 24 is added by hand where install scripts are off and the machine has
     node: '',
     npm: `[ $1 = ci ] && mkdir node_modules || { ${installs}; }`,
   });
-  // Reports the version of Node 20, and otherwise runs its arguments.
+  // A fake Node that reports version 20, and runs any other command on the real one.
   write(
     'bin/node',
     `#!/bin/sh\ncase "$1" in -v) echo v20.0.0 ;; -p) echo 20 ;; *) exec ${process.execPath} "$@" ;; esac`,

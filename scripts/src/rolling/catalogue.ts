@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 
-/** A column; `number` stays the same when it is renamed. */
+/** A column. Its `number` stays the same when the column is renamed. */
 export interface Column {
   number: number;
   name: string;
   type: string;
   notNull: boolean;
-  /** Whether rows inserted without it get a value: by default, identity or as a generated column. */
+  /** Whether an INSERT without the column sets a value: by a default, as an identity or as a generated column. */
   filled: boolean;
 }
 
@@ -14,11 +14,11 @@ export interface Column {
 export interface Rule {
   name: string;
   kind: 'check' | 'foreign key' | 'exclusion' | 'unique';
-  /** The numbers of its columns. */
+  /** The numbers of the columns in the rule. */
   columns: number[];
-  /** Its definition without its name. */
+  /** The definition without the rule's name. */
   definition: string;
-  /** Whether it deletes or changes rows when the referenced row is deleted. */
+  /** Whether a foreign key deletes or changes rows when the referenced row is deleted. */
   acts: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Relation {
 /** The objects of a schema that queries depend on. */
 export interface Catalogue {
   relations: Relation[];
-  /** Functions with the types of their arguments, and values of enums. */
+  /** Functions with their argument types, and values of enums. */
   others: string[];
 }
 

@@ -19,14 +19,14 @@ message PetFed { int32 id = 1; }
 `;
 const withField = first.replace('string name = 1;', 'string name = 1; string species = 2;');
 
-/** A checkout of its own with one proto, under the rules of this one, which is its first release. */
+/** Creates a checkout with one proto, which is its first release, and this checkout's rules. */
 function releaseOf(t: ExecutionContext, proto = first) {
   const checkout = checkoutOf(t, proto);
   checkout.git('tag', 'v0.1.0');
   return checkout;
 }
 
-/** The same before its first release. */
+/** Creates the checkout of `releaseOf` before the first release. */
 function checkoutOf(t: ExecutionContext, proto = first) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-breaking-')));
   t.teardown(() => rmSync(folder, { recursive: true }));

@@ -12,8 +12,8 @@ type ComparedProtos = { checkout?: string; against?: string | undefined; mustCom
  * @param options.checkout The folder whose `protos/` is checked. Default: this checkout.
  * @param options.against A commit, tag or branch to compare with. Default: the last release, and the state before the last change since.
  * @param options.mustCompare Whether unavailable history is an error instead of a skipped check, as in CI.
- * @returns a message for the terminal, which says why where the check is skipped.
- * @throws Error with what breaks.
+ * @returns a message for the terminal, with the reason if the check is skipped.
+ * @throws Error with the incompatibilities.
  */
 export function compareProtos({ checkout = root, mustCompare = false, against }: ComparedProtos = {}): string {
   const { commits, none } = against ? { commits: [against] } : heldStates(checkout, 'protos/*.proto', mustCompare);
@@ -24,7 +24,7 @@ export function compareProtos({ checkout = root, mustCompare = false, against }:
 }
 
 function compareWith(commit: string, checkout: string): void {
-  // An archive rather than buf's own clone: it needs no remote, and accepts an abbreviated commit, too.
+  // An archive is used instead of buf's own clone, because it needs no remote and accepts an abbreviated commit.
   const archive = spawnSync('git', ['archive', '--format=tar', commit, 'protos'], { cwd: checkout, maxBuffer });
   if (archive.status !== 0) throw new Error(`${commit} cannot be read: ${archive.stderr}`);
   const { status, stdout, stderr } = spawnSync(

@@ -1,8 +1,8 @@
 import type { Catalogue, Column, Relation, Rule } from './catalogue.ts';
 
 /**
- * The changes of the catalogue that break reads or writes of the previous version, one sentence each. Additions, and rules
- * that allow more, do not.
+ * Returns the changes of the catalogue that break reads or writes of the previous version, one sentence each. Additions, and rules that
+ * allow more, break nothing.
  */
 export function losses(before: Catalogue, after: Catalogue): string[] {
   return [
@@ -42,7 +42,8 @@ function ruleLosses(old: Relation, now: Relation): string[] {
   const come = now.rules.filter((rule) => !old.rules.some(isSame(rule)));
   const added = newColumns(old, now);
   const strict = come.filter((rule) => !isFree(rule, added) && !gone.some((each) => isWidened(each, rule)));
-  // ON CONFLICT fails without its unique index. Without a check or a foreign key, more is allowed.
+  // A dropped unique index is a loss, because ON CONFLICT fails without it. A dropped check or foreign key only allows more, unless it
+  // deletes or changes rows.
   const missed = gone.filter(({ kind, acts }) => kind === 'unique' || acts);
   return [
     ...missed.map(({ kind, name }) => `${kind} ${name} of ${old.name} is dropped or changed`),
@@ -54,7 +55,7 @@ function newColumns(old: Relation, now: Relation): Column[] {
   return now.columns.filter(({ number }) => !old.columns.some((column) => column.number === number));
 }
 
-/** Whether rows without values for the new columns always satisfy it. */
+/** Reports whether rows without values for the new columns always satisfy the rule. */
 function isFree({ kind, columns }: Rule, added: Column[]): boolean {
   const isNew = (number: number) => added.some((column) => column.number === number);
   const staysNull = (number: number) =>
@@ -63,7 +64,7 @@ function isFree({ kind, columns }: Rule, added: Column[]): boolean {
   return kind !== 'exclusion' && columns.some(staysNull);
 }
 
-/** A check `column IN (…)` that now allows more values. */
+/** Reports whether a check `column IN (…)` now allows more values. */
 function isWidened(old: Rule, now: Rule): boolean {
   const list = /= ANY \(+ARRAY\[([^\]]*)\]/u;
   const values = ({ definition }: Rule) => list.exec(definition)?.[1]?.split(', ');
@@ -73,7 +74,7 @@ function isWidened(old: Rule, now: Rule): boolean {
   return rest(old) === rest(now) && missing(wanted, allowed).length === 0;
 }
 
-/** A wider type that clients read in the same way: a longer varchar, text, more digits before the decimal point. */
+/** Reports whether clients read the new type in the same way: a longer varchar, text, or more digits before the decimal point. */
 function isReadAlike(old: string, now: string): boolean {
   if (old === now) return true;
   const sized = /^(character varying|numeric)\((\d+)(?:,(\d+))?\)$/u;

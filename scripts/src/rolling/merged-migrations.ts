@@ -7,7 +7,7 @@ import { root } from '../root.ts';
 
 /** One migration and its observed effects. */
 export interface Step {
-  /** The name, e.g. `session/001-conversations`; migrations of every schema begin with `chassis/`. */
+  /** The name, e.g. `session/001-conversations`. Names of migrations that are part of every schema begin with `chassis/`. */
   name: string;
   contracts: string | undefined;
   /** The hash of its statements, without comments and formatting. */
@@ -16,12 +16,12 @@ export interface Step {
   losses: string[];
 }
 
-/** The merged migrations, in order, each with the hash of its statements. */
+/** The merged migrations by name, in order, with the hash of their statements. */
 export type MergedMigrations = Record<string, string>;
 
 const path = 'scripts/src/rolling/migrations.json';
 
-/** The committed list. */
+/** Reads the committed list. */
 export function readMerged(): MergedMigrations {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
@@ -31,7 +31,7 @@ export function writeMerged(merged: MergedMigrations): void {
 }
 
 /**
- * The list before its last change; undefined if there is no history or no earlier list.
+ * Returns the list before its last change; undefined if there is no history or no earlier list.
  * @throws Error if `mustCompare` and the history is unavailable.
  */
 export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
@@ -39,31 +39,31 @@ export function earlierMerged(mustCompare = false): MergedMigrations | undefined
   return commit && JSON.parse(execFileSync('git', ['show', `${commit}:${path}`], { cwd: root, encoding: 'utf8' }));
 }
 
-/** The declared migrations that are not in the list, by their names alone, so that no database is needed. */
+/** Returns the declared migrations that are not in the list. Compares only names, so it needs no database. */
 export function unlisted(schemas: Pick<SchemaDeclaration, 'name' | 'migrations'>[], merged: MergedMigrations) {
   const names = schemas.flatMap(({ name: owner, migrations }) => migrations.map(({ name }) => listedName(owner, name)));
   return names.filter((name) => merged[name] === undefined);
 }
 
-/** `session/001-conversations`; migrations of the chassis have their prefix already. */
+/** Returns the name in the list, e.g. `session/001-conversations`. Names of the chassis's migrations already contain a prefix. */
 export function listedName(owner: string, migration: string): string {
   return migration.startsWith('chassis/') ? migration : `${owner}/${migration}`;
 }
 
-/** Violations of the rules for rolling updates: a merged migration is never edited, and new ones only expand the schema. */
+/** Returns violations of the rules for rolling updates: merged migrations are never edited, and new ones only expand the schema. */
 export function problemsOf(seen: Step[], merged: MergedMigrations): string[] {
   // Migrations of the chassis are applied to every schema.
   const steps = [...new Map(seen.map((step) => [step.name, step])).values()];
   return [...steps.flatMap((step) => stepProblems(step, merged)), ...orderProblems(steps, merged)];
 }
 
-/** The list with the new migrations. Existing entries do not change. */
+/** Adds new migrations to the list. Existing entries do not change. */
 export function withNew(steps: Step[], merged: MergedMigrations): MergedMigrations {
   const all = { ...Object.fromEntries(steps.map(({ name, hash }) => [name, hash])), ...merged };
   return Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
 }
 
-/** Entries of an earlier list that are missing or changed in a later one. */
+/** Returns the problems of entries that a later list lacks or has changed. */
 export function forgotten(earlier: MergedMigrations, merged: MergedMigrations): string[] {
   const changed = Object.keys(earlier).filter((name) => merged[name] !== earlier[name]);
   return changed.map((name) => `${name} has another entry in the list than on main: it was merged, and stays as it is`);
@@ -81,7 +81,10 @@ function stepProblems({ name, hash, contracts, losses }: Step, merged: MergedMig
   return [...problems, ...losses.map((loss) => `${name}: ${loss}; ${why}`)];
 }
 
-/** Databases with the listed migrations apply a new one after them, whatever its name. */
+/**
+ * Returns services whose new migrations do not come last: databases with all listed migrations apply new ones after them, whatever their
+ * names.
+ */
 function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   const names = steps.map(({ name }) => name);
   return [...Map.groupBy(Object.keys(merged), ownerOf)].flatMap(([owner, listed]) => {

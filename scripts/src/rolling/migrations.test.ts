@@ -29,7 +29,7 @@ const pets = sql(
    CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql AS 'SELECT 2 * n'`,
 );
 
-/** The observed effects of migrations that run after the schema of pets. */
+/** Returns the observed effects of migrations that run after the migration `pets`. */
 async function seen(t: ExecutionContext, migrations: Migration[]): Promise<Step[]> {
   const declared: SchemaDeclaration = {
     name: 'pets',
@@ -99,7 +99,7 @@ const refused: [statements: string, loss: string][] = [
   ['TRUNCATE TABLE visits', 'rows of visits are deleted'],
 ];
 
-/** Allows more, or only adds. */
+/** Statements that only add objects, or allow more values. */
 const more = `
     CREATE TABLE notes (tenant_id integer NOT NULL, text text NOT NULL UNIQUE CHECK (text <> ''));
     ALTER TABLE pets ADD COLUMN owner text, ADD COLUMN tame boolean NOT NULL DEFAULT true,

@@ -7,7 +7,7 @@ import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';
 import { earlierMerged, listedName, readMerged, type Step, withNew, writeMerged } from './merged-migrations.ts';
 
-/** Creates and migrates a new schema, which is not dropped, and compares the database's catalogue before and after each migration. */
+/** Creates and migrates a new schema, and compares the database's catalogue before and after each migration. Does not drop the schema. */
 export async function observeMigrations(url: string, schema: SchemaDeclaration, schemaName: string): Promise<Step[]> {
   const steps: Step[] = [];
   await migrateSchema({
@@ -42,16 +42,16 @@ function bare(sql: string): string {
   return sql.replaceAll(/--.*$/gmu, '').replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** Deleted rows are not visible in the catalogue. */
+/** Finds statements that delete rows, because the catalogue does not show deleted rows. */
 function lostRows(statement: string): string[] {
   const found = statement.matchAll(/\b(?:delete\s+from|truncate(?:\s+table)?)\s+(?:only\s+)?"?(\w+)/giu);
   return [...found].map(([, table]) => `rows of ${table} are deleted`);
 }
 
 /**
- * Puts what is new into the list of migrations, with the hash of the statements that it runs on an embedded database in
- * memory. What main has already is left as it is there.
- * @returns the names that were added or, unmerged as they are, brought up to date.
+ * Adds new migrations to the list, with the hash of the statements that they run on an embedded in-memory database. Entries that main
+ * already has do not change.
+ * @returns the names of added entries, and of unmerged entries that were updated.
  */
 export async function listMigrations(schemas: SchemaDeclaration[]): Promise<string[]> {
   const database = await startEmbeddedDatabase({ folder: null });

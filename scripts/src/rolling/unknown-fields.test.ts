@@ -6,7 +6,7 @@ import { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { root } from '../root.ts';
 
-/** Field 1000 in each way in which a field is written: a number, 64 bits, bytes (a text, a message), 32 bits. */
+/** Field 1000 in each wire type of protobuf: varint, 64 bits, bytes (a string or message), 32 bits. */
 const unknownFields = Buffer.from('c03e9601 c13e0102030405060708 c23e03089601 c53e01020304'.replaceAll(' ', ''), 'hex');
 
 interface MessageType {

@@ -14,7 +14,7 @@ import { rpcCommand, type Typed } from './command.ts';
 
 const meshKey = randomBytes(32);
 
-/** A data folder of this test's own. */
+/** Creates a data folder for the test. */
 function folder(t: ExecutionContext): string {
   const path = mkdtempSync(join(tmpdir(), 'parley-rpc-'));
   t.teardown(() => rmSync(path, { recursive: true }));
@@ -23,9 +23,9 @@ function folder(t: ExecutionContext): string {
 
 interface Typing extends Omit<Typed, 'positionals' | 'numbers'> {
   env?: Environment;
-  /** `tenant`, `user`, `session` and `timeout-ms`. */
+  /** The options `tenant`, `user`, `session` and `timeout-ms`. */
   numbers?: Environment;
-  /** Sees each piece of output as it comes, and may have seen enough. */
+  /** Receives each chunk of stdout when it arrives. Calling `enough` interrupts the command. */
   onOutput?: (text: string, enough: () => void) => void;
 }
 
@@ -51,7 +51,7 @@ async function typed(
   return { code, ...seen };
 }
 
-/** A `session` server over real gRPC whose calls are handled by `handlers`. */
+/** Starts a `session` server over real gRPC whose calls are handled by `handlers`. */
 async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServiceImplementation<MeshContext>>) {
   const used = { getTranscript: async () => ({ messages: [] }), ...handlers };
   const { address } = await serveStub(t, SessionServiceDefinition, used, { callers: createCallers(meshKey) });

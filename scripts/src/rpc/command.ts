@@ -15,11 +15,11 @@ import { lookupOnMachine } from './local-mesh.ts';
 export interface Typed {
   positionals: string[];
   apiKey?: boolean | undefined;
-  /** `tenant`, `user`, `session` and `timeout-ms`. */
+  /** The options `tenant`, `user`, `session` and `timeout-ms`. */
   numbers: Environment;
 }
 
-/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
+/** Runs the command. @returns the exit code: 1 for a failed call, 2 for a call that could not be made, 130 for an interrupted call. */
 export function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal): Promise<number> {
   return withProblems(terminal, async () => {
     const known = readMethods();
@@ -50,7 +50,7 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   );
 }
 
-/** The caller: the given user, session or API key, else the mesh itself. */
+/** Returns the caller: the given user, session or API key, else the mesh itself. */
 function callerOf({ numbers, apiKey }: Typed): Caller {
   const id = positiveInt.max(2 ** 31 - 1, 'is no id').optional();
   const ids = {

@@ -8,7 +8,7 @@ import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
 import { root } from '../root.ts';
 
-/** Settings take precedence over the addresses and keys in the data folder of the mesh on this machine. */
+/** Looks up addresses and keys in the settings, then in the data folder of the mesh on this machine. */
 export const lookupOnMachine: MeshLookup = {
   addressOf(unit, env) {
     const name = addressSettingOf(unit);

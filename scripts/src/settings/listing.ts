@@ -9,7 +9,7 @@ export const usage = `Lists settings: name, type, default and meaning. It reads 
   --json  for programs
 `;
 
-/** The settings as text: a heading for each unit, two lines for each setting. */
+/** Formats the settings as text: a heading for each unit, two lines for each setting. */
 export function listing(settings: Record<string, ListedSetting[] | undefined>): string {
   const parts = Object.entries(settings).map(([unit, each = []]) => `${unit}\n${each.map(lines).join('')}`);
   return parts.join('\n');
@@ -20,12 +20,12 @@ function lines(setting: ListedSetting): string {
   return `  ${cells.join('  ')}\n      ${setting.meaning}\n`;
 }
 
-/** The type, and whether the value is a secret. */
+/** Formats the type, and whether the value is a secret. */
 export function typeText({ type, secret }: ListedSetting): string {
   return secret ? `${type}, secret` : type;
 }
 
-/** The default, what is used without the setting, and when it is required. @param show formats a value. */
+/** Formats the default, the effect of omitting the setting, and when it is required. @param show formats a value. */
 export function defaultText(
   { default: given, productionDefault, without, required }: ListedSetting,
   show = (value: string) => value || 'none',

@@ -2,15 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root } from '../root.ts';
 
-/** The file in which the runner stores the duration of each test file of a checkout. */
+/** Returns the path of the file in which the runner stores the duration of each test file of a checkout. */
 export function timesFile(checkout: string): string {
   return join(checkout, 'node_modules/.cache/parley/test-times.json');
 }
 
-/** The variable with the other test files of a process by its first one, as JSON: paths in the checkout. */
+/**
+ * The environment variable that maps the first test file of each process to the process's other files, as JSON with paths in the checkout.
+ */
 export const togetherVariable = 'PARLEY_TESTS_TOGETHER';
 
-/** Duration of each test file's last run in ms, by its path in the checkout; empty before the first run. */
+/** Returns the duration of each test file's last run in ms, by its path in the checkout; empty before the first run. */
 export function readTimes(checkout: string): Record<string, number> {
   try {
     return JSON.parse(readFileSync(timesFile(checkout), 'utf8'));
@@ -21,7 +23,7 @@ export function readTimes(checkout: string): Record<string, number> {
 
 let times: Record<string, number> | undefined;
 
-/** How ava orders test files. A file without a recorded duration comes first, because it may be long. */
+/** Compares test files for ava, slowest first. A file without a recorded duration comes first, because its run may be long. */
 export function slowestFirst(one: string, other: string): number {
   const known = (times ??= readTimes(root));
   const timeOf = (file: string) => known[relative(root, file)] ?? Number.MAX_SAFE_INTEGER;
@@ -32,26 +34,26 @@ export function slowestFirst(one: string, other: string): number {
 export interface FileOutcome {
   passed: number;
   failed: number;
-  /** Skipped, `todo`, or known to fail. */
+  /** The number of tests that are skipped, `todo` or expected to fail. */
   skipped: number;
-  /** From the start of its process to its end. */
+  /** The time from the start of the file's process to its end. */
   seconds: number;
 }
 
-/** The result of one file; without a file, an error outside of any. */
+/** The result of one file; without `testFile`, an error outside of all files. */
 export type AvaMessage = { testFile: string; outcome: FileOutcome } | { testFile?: undefined };
 
-/** The counters of ava for a file. All that is not destructured in `sum` counts failures. */
+/** ava's counters for a file. All counters that `sum` does not destructure count failures. */
 type Counted = 'declared' | 'selected' | 'passed' | 'skipped' | 'todo' | 'passedKnownFailing' | 'failed' | 'remaining';
 type Counts = Record<`${Counted}Tests`, number>;
 
-/** The events of ava that are used here. Its own types lack some of them. */
+/** The events of ava that are used here. ava's own types lack some of them. */
 type AvaEvent =
   | { type: 'stats'; stats: { byFile: Map<string, Counts> } }
   | { type: 'worker-finished' | 'worker-failed'; testFile: string; forcedExit?: boolean }
   | { type: 'internal-error'; testFile?: string };
 
-/** Sends the result of each file, as soon as it has ended, to the parent process, if that listens. */
+/** Sends the result of each file to the parent process as soon as the file has ended, if there is an IPC channel. */
 export async function observeRun({ events }: { events: AsyncIterable<{ type: string }> }): Promise<void> {
   const send = (message: AvaMessage) => process.connected && process.send?.(message);
   const begun = performance.now();
@@ -75,7 +77,7 @@ export async function observeRun({ events }: { events: AsyncIterable<{ type: str
   }
 }
 
-/** @param isCut whether the process was killed, or ended with an error. */
+/** Returns the results of a file. @param isCut whether the process was killed, or ended with an error. */
 function sum(counts: Counts | undefined, isCut: boolean): Omit<FileOutcome, 'seconds'> {
   if (!counts) return { passed: 0, failed: 1, skipped: 0 };
   const { declaredTests: _, selectedTests: __, passedTests: passed, skippedTests, todoTests, ...others } = counts;

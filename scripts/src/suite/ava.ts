@@ -5,7 +5,7 @@ import { run } from './command.ts';
 
 export interface AvaOptions {
   root: string;
-  /** Paths in the checkout, by the process that they run in. Each process is known by its first file. */
+  /** The test files of each process, as paths in the checkout. The first file identifies the process. */
   processes: string[][];
   env: Record<string, string>;
   /** The number of files that run at the same time. */
@@ -16,7 +16,7 @@ export interface AvaOptions {
   onProcess?(file: string, outcome: FileOutcome): void;
 }
 
-/** Runs test files under one ava, the slowest processes of the last run first, and stores the duration of each. */
+/** Runs test files in one ava, the slowest processes of the last run first, and stores the duration of each process. */
 export async function runAva({ root, processes, env, concurrency, timeoutMs, signal, onProcess }: AvaOptions) {
   const files = processes.flatMap(([first = '']) => first);
   const together = Object.fromEntries(processes.map(([first = '', ...others]) => [first, others]));
@@ -40,7 +40,7 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, sig
       onProcess?.(file, ended.outcome);
     },
   });
-  // An unfinished file has failed, and so has a run that exits with an error although no test failed.
+  // An unfinished file counts as failed, and so does a run that exits with an error although no test failed.
   for (const file of files) {
     if (!outcomes.has(file)) outcomes.set(file, { passed: 0, failed: 1, skipped: 0, seconds: 0 });
   }
@@ -48,7 +48,7 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, sig
   if (!ended.ok && !isKnown) elsewhere = 1;
   remember(root, outcomes);
   return {
-    /** By the first file of each process. */
+    /** The results by the first file of each process. */
     outcomes,
     /** Errors outside of any file: a crash, a timeout, a missing report. */
     failed: elsewhere,

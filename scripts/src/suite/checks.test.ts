@@ -3,7 +3,7 @@ import { join, matchesGlob } from 'node:path';
 import test from 'ava';
 import { root } from '../root.ts';
 
-/** Patterns, names of `namedInputs` of nx.json, and what is no file. */
+/** Patterns of files, names of `namedInputs` in nx.json, and objects for inputs that are not files. */
 type Inputs = (string | object)[];
 
 /** Files that a check reads in addition to its own code and imports, which may be any source files. */
@@ -32,7 +32,7 @@ function patterns(inputs: Inputs): string[] {
     });
 }
 
-/** Files of the checkout, as Nx sees them: none that git ignores. */
+/** Returns the matching files of the checkout that Nx can see, which excludes files that git ignores. */
 function files(wanted: string[]): string[] {
   const isIgnored = (path: string) => /(^|\/)(node_modules|\.tools|\.nx|\.parley|\.git)(\/|$)/u.test(path);
   return globSync(wanted, { cwd: root, exclude: isIgnored }).filter((path) => !isIgnored(path));

@@ -6,7 +6,7 @@ import { run } from './command.ts';
 /** One check of the whole checkout. */
 export interface Check {
   name: string;
-  /** Run by a shell in the checkout. */
+  /** The command line, for a shell in the checkout. */
   command: string;
 }
 
@@ -14,7 +14,10 @@ export interface Check {
 const leftOut = 'left out: ';
 const timeoutMs = 300_000;
 
-/** The checks are the targets of the root project: Nx runs them from its cache, and `scripts/test` all of them. */
+/**
+ * Returns the checks, which are the targets of the root project. Nx may take their results from its cache; `scripts/test` always runs all
+ * checks.
+ */
 export function declaredChecks(root: string): Check[] {
   const { nx }: { nx: { targets: Record<string, { command: string }> } } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
@@ -22,7 +25,7 @@ export function declaredChecks(root: string): Check[] {
   return Object.entries(nx.targets).map(([name, { command }]) => ({ name, command }));
 }
 
-/** @returns the result, and the relevant part of the output. */
+/** Runs a check. @returns the result and the output. */
 export async function runCheck(root: string, { name, command }: Check, signal: AbortSignal) {
   const begun = performance.now();
   const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs, signal });
@@ -32,8 +35,8 @@ export async function runCheck(root: string, { name, command }: Check, signal: A
 }
 
 /**
- * Runs with Nx the checks, and the tests of workspaces that have changed since main and of their dependents. Results for
- * unchanged inputs come from the cache. @returns the exit code.
+ * Runs the checks, and the tests of workspaces that have changed since main and of their dependents. Nx takes results for unchanged inputs
+ * from its cache. @returns the exit code.
  */
 export function runAffected(root: string): number {
   const nx = (...args: string[]) =>

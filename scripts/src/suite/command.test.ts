@@ -41,7 +41,7 @@ test('a command whose output is held open by a process that left its group is no
   const left = Promise.withResolvers<number[]>();
   const ending = node(
     `const child = require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], {
-      stdio: [0, 1, 2, 3], // 3 is the channel
+      stdio: [0, 1, 2, 3], // 3 is the descriptor of the IPC channel
       detached: true,
     });
     child.on('spawn', () => process.send([process.pid, child.pid], () => process.exit()));`,
@@ -69,7 +69,7 @@ test('what a command leaves behind is killed with it', async (t) => {
   await t.throwsAsync(async () => untilGone(Number(output)), { code: 'ESRCH' });
 });
 
-/** Throws ESRCH as soon as the process is gone; the test's own timeout bounds it. */
+/** Waits until the process has ended: `kill` then throws ESRCH. Only the test's own timeout limits the wait. */
 async function untilGone(pid: number): Promise<void> {
   for (;;) {
     process.kill(pid, 0);

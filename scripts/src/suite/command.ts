@@ -5,19 +5,19 @@ export interface Command {
   command: string;
   args: string[];
   cwd: string;
-  /** Added to the environment of this process. */
+  /** Variables that are added to the environment of this process. */
   env?: Record<string, string>;
-  /** After this long it is killed with all that it started, and counts as failed. */
+  /** After this time the command is killed with all its child processes, and counts as failed. */
   timeoutMs: number;
-  /** Kills it in the same way. */
+  /** Kills the command in the same way. */
   signal: AbortSignal;
-  /** Receives messages that it sends with `process.send`. Default: there is no channel. */
+  /** Receives messages that the command sends with `process.send`. Default: there is no channel. */
   onMessage?: (message: unknown) => void;
 }
 
 /**
- * Runs a command in its own process group, so that none of its children survives it.
- * @returns its stdout and stderr in order of arrival
+ * Runs a command in its own process group, so that no child process outlives the command.
+ * @returns stdout and stderr in order of arrival, and whether the exit code is 0
  */
 export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onMessage }: Command) {
   if (signal.aborted) return { ok: false, output: `${command}: ${signal.reason}` };
@@ -26,7 +26,7 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
   const stopSignal = AbortSignal.any([signal, timeoutSignal]);
   const child = spawn(command, args, {
     cwd,
-    // A program reads the report: no colours, and the same symbols on every terminal.
+    // The report is parsed, so it has no colours, and the same symbols on every terminal.
     env: { ...inherited, FORCE_COLOR: '0', TERM: 'dumb', ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
@@ -45,12 +45,12 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
   // A remaining child would keep the pipes open, and `close` would never be emitted.
   child.on('exit', () => killGroup(child.pid));
   try {
-    // Not the `signal` of spawn, which does nothing once the command itself has exited.
+    // This signal is not passed to `spawn`, whose `signal` has no effect after the command itself has exited.
     const [code] = await once(child, 'close', { signal: stopSignal });
     return { ok: code === 0, output };
   } catch {
     if (child.kill('SIGKILL')) await once(child, 'exit');
-    // A process that has left the group may keep them open.
+    // A process that has left the group may keep the streams open.
     for (const stream of child.stdio) stream?.destroy();
     if (child.connected) child.disconnect();
     if (timeoutSignal.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;

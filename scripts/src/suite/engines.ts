@@ -10,23 +10,23 @@ interface EnginesOptions extends Pick<SharedMeshesOptions, 'signal' | 'say'> {
   needs: Need[];
 }
 
-/** Installs and starts what this run needs. @throws Error if something does not start; then all is stopped. */
+/** Installs and starts the engines and meshes that this run needs. @throws Error if one does not start; all others are then stopped. */
 export async function startEngines({ needs, signal, say }: EnginesOptions) {
   const only = needs.filter((need) => need !== 'meshes');
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
   try {
     let meshes: SharedMeshes | undefined;
     if (needs.includes('meshes')) {
-      // Imports all units, which most runs of a few files do not need.
+      // Imported only here, because the module imports all units, and most runs of a few files do not need them.
       const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
       meshes = await startSharedMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) });
     }
     return {
-      /** The settings with their addresses. */
+      /** The settings with the engines' addresses. */
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
       /** Engines that this machine cannot run, one sentence each. */
       missing: (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`),
-      /** Stops all. @returns the problems of the meshes, one sentence each. */
+      /** Stops everything. @returns the problems of the meshes, one sentence each. */
       async stop() {
         const problems = await meshes?.stop();
         await servers?.stop();
@@ -46,7 +46,10 @@ function testSettings({ env, superuserUrl }: RunningServers): Record<string, str
   return { ...Object.fromEntries(named), ...(superuserUrl && { TEST_DATABASE_URL: superuserUrl }) };
 }
 
-/** The same servers, with a database of its own: tests put schemas into the other. Undefined where one is missing. */
+/**
+ * Returns the servers with a separate database for the meshes, because tests create schemas in the default one. Undefined if a server other
+ * than S3 is missing.
+ */
 async function serversOfMesh({ env, missing, createDatabase }: RunningServers): Promise<Environment | undefined> {
   if (missing.some(({ engine }) => engine !== 's3')) return undefined;
   return { ...env, DATABASE_URL: await createDatabase('mesh') };

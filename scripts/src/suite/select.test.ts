@@ -10,7 +10,7 @@ import { byProcess, testedWorkspaces } from './workspaces.ts';
 
 const all: SelectOptions = { only: [], texts: [], faults: false };
 
-/** A git checkout whose `stories` has a fault test about `gateway/`. */
+/** Creates a git checkout whose workspace `stories` has a fault test about `gateway/`. */
 function checkout(t: ExecutionContext, tests: object = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-select-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

@@ -6,13 +6,13 @@ import { isDeclared, isUnchanged, needs, testedWorkspaces, type Workspace } from
 export type Selection = ReturnType<typeof select>;
 
 export interface SelectOptions {
-  /** Names of checks and workspaces; none: all. */
+  /** Names of checks and workspaces. Empty: all. */
   only: string[];
   /** Substrings of the paths of test files; if any is given, no check runs. */
   texts: string[];
   /** Runs only fault tests. */
   faults: boolean;
-  /** Runs only the stories of the cluster, which run in no other way. Default false. */
+  /** Runs only the stories of the cluster, which do not run without this option. Default false. */
   cluster?: boolean;
 }
 
@@ -42,13 +42,13 @@ export function select(root: string, { only, texts, faults, cluster = false }: S
     files: workspaces.flatMap(({ files }) => files),
     /** The workspaces of these files. */
     workspaces,
-    /** The engines that these tests need. Fault tests start their own. */
+    /** The engines and meshes that these tests need. Fault tests start their own meshes. */
     needs: needs.filter((need) => asked.has(need) && !(faults && need === 'meshes')),
-    /** Skipped files: none of their dependencies has changed, or another file runs their tests. */
+    /** Skipped files, because none of their dependencies has changed, or because another file runs their tests. */
     unchanged,
-    /** Whether fault tests take their full length. */
+    /** Whether fault tests run at full length. */
     full: faults,
-    /** Whether these are the stories of the cluster. */
+    /** Whether the files are the stories of the cluster. */
     cluster,
   };
 }

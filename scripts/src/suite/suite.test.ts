@@ -10,9 +10,9 @@ import { readTimes } from './ava-run.ts';
 import { select } from './select.ts';
 import { runSuite, type SuiteOptions } from './suite.ts';
 
-// One after the other: each starts ava, which takes both processors.
+// The tests run one after the other, because each starts ava, which uses all processors.
 
-/** A checkout of its own: test files by their path, in the workspaces `one` and `two`, and one check. */
+/** Creates a checkout with these test files, by path, in the workspaces `one` and `two`, and with one check. */
 function checkout(t: ExecutionContext, files: Record<string, string>, { check = 'true', timeout = '60s' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-suite-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -54,7 +54,7 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
   };
 }
 
-/** Fails as often as asked, then passes. */
+/** Code of a test that fails `times` times, then passes. */
 const failing = (times: number) => `
   import { appendFileSync, readFileSync } from 'node:fs';
   const file = import.meta.filename + '.count';
@@ -87,7 +87,7 @@ test.serial('files that a workspace declares together share a process; what each
   });
   write('one/package.json', JSON.stringify({ type: 'module', parley: { tests: { together: ['{a,b}.test.ts'] } } }));
   const { said, last } = await run({ ci: false });
-  t.is(last[1], '2 passed, 2 failed', said); // b of the two, and the check; alone, c counts to one
+  t.is(last[1], '2 passed, 2 failed', said); // b, which runs before a, and c, which is alone, count only to one
   t.regex(said, / › b$/mu);
 });
 
@@ -182,7 +182,7 @@ test.serial('for a person at work a failure is a failure at once', async (t) => 
   t.is(last[1], '1 passed, 1 failed');
 });
 
-/** The `parley.tests` of workspace `one` when its files share a process. */
+/** The package.json of workspace `one` whose files share a process. */
 const shared = (once: string[] = []) =>
   JSON.stringify({ type: 'module', parley: { tests: { together: ['**'], once } } });
 
@@ -230,7 +230,7 @@ test.serial('a process with a file that is never run again is not run again', as
   t.deepEqual(last, ['0 unsteady', '1 passed, 2 failed']);
 });
 
-/** Engines that are there at once, but for those that this machine cannot have. */
+/** Returns a function that starts engines immediately, except for engines that this machine cannot run. */
 const engines =
   (missing: string[], problems: string[] = []) =>
   async () => ({

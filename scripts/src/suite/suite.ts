@@ -10,16 +10,16 @@ import { byProcess, isDeclared } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
-  /** Whether a missing engine is a failure, and a failed file is run once more. */
+  /** Whether a missing engine counts as a failure, and failed files run once more. */
   ci: boolean;
   /** Cancels the run. */
   signal: AbortSignal;
   say(line: string): void;
-  /** Default: starts what is needed. */
+  /** Starts the engines. Default: `startEngines`. */
   start?: typeof startEngines;
 }
 
-/** The number of files that may pass only when run again: two, and in a large suite one for every forty processes. */
+/** Returns the maximum number of files that may pass only in a second run: two, or one per forty processes in a large suite. */
 function maxUnsteady(processes: number): number {
   return Math.max(2, Math.floor(processes / 40));
 }
@@ -87,7 +87,7 @@ async function engineStart({ needs }: Selection, options: SuiteOptions, totals: 
   }
 }
 
-/** Two at a time, in the order in which they are declared. */
+/** Runs the checks two at a time, in the order of their declaration. */
 async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, totals: Totals): Promise<void> {
   const queue = checks.values();
   const worker = async () => {
@@ -110,7 +110,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const { root, say, ci, signal } = options;
   if (unchanged.length > 0) say(`- skipped as unchanged, or run by another file: ${unchanged.join(', ')}`);
   const begun = performance.now();
-  // Removed with all files that failed or interrupted tests leave. Readable by servers that run as other users.
+  // The temporary folder of all tests, which is removed with the files that failed or interrupted tests leave. Servers that run as other
+  // users can access it.
   const temporary = mkdtempSync(join(tmpdir(), 'parley-test-'));
   chmodSync(temporary, 0o711);
   using folder = new DisposableStack();
@@ -123,7 +124,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   };
   // One more than there are processors, because many files mostly wait.
   const concurrency = isLong ? 1 : availableParallelism() + 1;
-  // Reports progress ten times.
+  // The number of processes between two progress reports, of which there are ten.
   const every = Math.max(1, Math.ceil(processes.length / 10));
   let done = 0;
   const onProcess = (file: string, { failed }: FileOutcome) => {
@@ -138,7 +139,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   if (signal.aborted) return;
   totals.failures.push(...failedTests(first.report));
 
-  // A process that failed beside others on a busy machine is run once more, alone. Its first output is above.
+  // A process that failed while others ran is run once more, alone. The output of its first run is printed above.
   const mayRunAgain = (files: string[]) =>
     failed.includes(files[0] ?? '') && !files.some((file) => workspaces.some((each) => isDeclared('once', each, file)));
   for (const files of ci && first.failed === 0 ? processes.filter(mayRunAgain) : []) {
@@ -146,7 +147,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     const second = await runAva({ ...common, processes: [files], concurrency: 1 });
     const outcome = second.outcomes.get(file);
     if (outcome && outcome.failed === 0 && second.failed === 0) {
-      // ava does not report which file of a process a failed test belongs to; each may be in a different one.
+      // ava does not report to which file of a process a failed test belongs, so every failed test may be in a different file.
       totals.unsteady += Math.min(files.length, first.outcomes.get(file)?.failed ?? 1);
       outcomes.set(file, outcome);
       say(`- ${file} failed at first, and passed when it was run again`);
@@ -166,7 +167,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   say(`  tests: ${seconds(performance.now() - begun)}`);
 }
 
-/** The titles of the failed tests in a report of ava. */
+/** Returns the titles of the failed tests in a report of ava. */
 function failedTests(report: string): string[] {
   return [...report.matchAll(/^ *✘ (?:\[fail\]: )?(.+)$/gmu)].map(([, title = '']) => title);
 }
@@ -184,7 +185,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Indented, and without the inner part of very long lines, such as log entries with stack traces. */
+/** Indents a text and cuts very long lines, such as log entries with stack traces. */
 function indented(text: string): string {
   const short = text.replaceAll(/^(.{1000}).{100,}$/gmu, '$1…');
   return short.trimEnd().replaceAll(/^/gm, '    ');

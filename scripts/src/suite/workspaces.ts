@@ -3,7 +3,7 @@ import { basename, join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 import { readWorkspaces } from '../read-workspaces.ts';
 
-/** Resources that tests of a workspace can need: real servers, and the meshes that are started once for a run. */
+/** Resources that a workspace's tests can need: real servers, and the meshes that are started once per run. */
 export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
 export type Need = (typeof needs)[number];
 
@@ -11,35 +11,35 @@ export type Need = (typeof needs)[number];
 const declaration = z.strictObject({
   /** Resources that tests use if available. Default: none. */
   needs: z.array(z.enum(needs)).default([]),
-  /** Files that are never run again when they fail under CI, nor what shares their process. Patterns relative to the folder. */
+  /** Files that do not run a second time when they fail in CI, nor do files that share their process. Patterns relative to the folder. */
   once: z.array(z.string()).default([]),
   /** Fault tests, which have a longer version for `--faults`. Patterns relative to the folder. */
   faults: z.array(z.string()).default([]),
-  /** Stories of an installation in Kubernetes, which run with `--cluster` alone. Patterns relative to the folder. */
+  /** Stories of an installation in Kubernetes, which run only with `--cluster`. Patterns relative to the folder. */
   cluster: z.array(z.string()).default([]),
   /**
-   * Files that run only if one of these paths of the checkout has changed, if they are named, and with `--faults`. Without
-   * paths, another file runs their tests, or only `--faults` does.
+   * Files that run only if one of these paths of the checkout has changed, if the command line names them, or with `--faults`. With an
+   * empty list they do not run after changes: another file or only `--faults` runs their tests.
    */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
   /**
-   * Files that share one process, because starting one takes longer than their tests: all that match the same pattern. They
-   * leave nothing behind, have no hooks around each test, declare all tests without waiting, and all their titles differ. Patterns
-   * relative to the folder.
+   * Files that share a process, because starting a process takes longer than their tests. Files that match the same pattern share one. They
+   * must clean up, have no hooks around each test, declare all tests synchronously, and have unique titles. Patterns relative to the
+   * folder.
    */
   together: z.array(z.string()).default([]),
 });
 
 export interface Workspace extends z.infer<typeof declaration> {
-  /** `session`. */
+  /** The last part of the folder, e.g. `session`. */
   name: string;
-  /** `services/session`. */
+  /** The path in the checkout, e.g. `services/session`. */
   folder: string;
-  /** Its test files, by their path in the checkout. */
+  /** The paths of the workspace's test files in the checkout. */
   files: string[];
 }
 
-/** The workspaces of the checkout that have tests. @throws Error for an unknown declaration. */
+/** Returns the workspaces of the checkout that have tests. @throws Error for an invalid declaration. */
 export function testedWorkspaces(root: string): Workspace[] {
   const all = readWorkspaces(root);
   return all
@@ -56,18 +56,18 @@ export function testedWorkspaces(root: string): Workspace[] {
     .filter(({ files }) => files.length > 0);
 }
 
-/** Whether the workspace of a file lists it under that key. */
+/** Reports whether the workspace's declaration lists the file under this key. */
 export function isDeclared(as: 'once' | 'faults' | 'cluster', workspace: Workspace, file: string): boolean {
   return workspace[as].some((pattern) => matchesGlob(file, join(workspace.folder, pattern)));
 }
 
-/** These files of the workspace by the process that they run in. */
+/** Groups the workspace's files by the process in which they run. */
 export function byProcess({ folder, together, files }: Workspace): string[][] {
   const patternOf = (file: string) => together.find((pattern) => matchesGlob(file, join(folder, pattern))) ?? file;
   return [...Map.groupBy(files, patternOf).values()];
 }
 
-/** Whether a file can be skipped as unchanged. @param changed paths of the checkout; undefined if unknown. */
+/** Reports whether a file can be skipped as unchanged. @param changed the changed paths of the checkout; undefined if unknown. */
 export function isUnchanged({ folder, whenChanged }: Workspace, file: string, changed: string[] | undefined): boolean {
   const [, about] = Object.entries(whenChanged).find(([name]) => join(folder, name) === file) ?? [];
   if (!about) return false;

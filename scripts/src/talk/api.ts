@@ -25,17 +25,17 @@ const refresh = `mutation ($refreshToken: String!) {
 
 export interface Api {
   url: string;
-  /** The same API for another caller, who is identified by these headers. */
+  /** Returns the API for another caller, whom these headers identify. */
   as: (headers: Record<string, string>) => Api;
   /** Uses these tokens from now on. */
   signIn: (given: Tokens) => void;
   /** Runs a query or mutation and returns its data. An expired token is refreshed once. @throws ApiError */
   call: <Data>(query: string, variables?: object) => Promise<Data>;
-  /** The connection parameters of a socket, with a newly refreshed token if `fresh`. */
+  /** Returns the connection parameters of a socket, with a newly refreshed token if `fresh`. */
   connectionParams: (fresh?: boolean) => Promise<Record<string, string>>;
 }
 
-/** The public API with the tokens of one user. `headers` are sent with each request. */
+/** Returns a client of the public API with the tokens of one user. `headers` are sent with each request. */
 export function publicApi(url: string, headers: Record<string, string> = {}): Api {
   let tokens: Tokens | undefined;
   let refreshing: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export function publicApi(url: string, headers: Record<string, string> = {}): Ap
     return answer.data;
   }
 
-  /** One refresh at a time, because a refresh token can be used only once. */
+  /** Refreshes the tokens. Only one refresh runs at a time, because a refresh token can be used only once. */
   function renew(): Promise<void> {
     refreshing ??= post<{ refreshToken: Tokens }>(refresh, { refreshToken: tokens?.refreshToken })
       .then((data) => void (tokens = data.refreshToken))

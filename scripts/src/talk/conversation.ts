@@ -24,14 +24,14 @@ export interface Evaluation {
 
 const maxFailures = 60; // about two minutes
 const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000 });
-/** Errors that another attempt does not change. */
+/** Codes of errors that a retry cannot resolve. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
 /** Close code for an expired token. The first such close is not reported as a lost connection: the client reconnects with a new token. */
 const forbiddenCloseCode = 4403;
 
 /**
- * All events of a session from its beginning. A lost socket is reopened, with a new token, after the last event received, so
- * that no event is lost or repeated.
+ * Yields all events of a session from its beginning. If the socket is lost, reopens it with a new token and resumes after the last received
+ * event, so that no event is lost or repeated.
  * @throws Error if the subscription is refused, or reconnecting fails.
  */
 async function* followSession(api: Api, sessionId: number, onLost: (reason: string) => void) {
@@ -39,7 +39,7 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
   for (let failures = 0; failures < maxFailures; failures += 1) {
     const client = createClient({
       url: api.url.replace(/^http/u, 'ws'),
-      retryAttempts: 0, // a retry of the library would repeat the first variables, and so the same events
+      retryAttempts: 0, // the library's own retry would resend the first variables, and so repeat events
       connectionParams: () => api.connectionParams(failures > 0),
     });
     const request = { query: sessionEventsDocument, variables: { sessionId, after } };
@@ -67,9 +67,9 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
 export type Screen = Pick<Terminal, 'say' | 'note' | 'begin'>;
 
 /**
- * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
- * restarts the reply; a call of a tool has a line; a reply without chunks is shown whole, its documents, model and cost after it; types
- * that only a newer server has are skipped.
+ * Shows events until the turn `clientTurnId` has ended; without it, until the greeting, which belongs to no turn. A chunk with a higher
+ * attempt restarts the reply. A tool call has its own line. A reply without chunks is shown as a whole. The reply's documents, model and
+ * cost follow it. Unknown event types of newer servers are skipped.
  */
 export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
   let latest: number | undefined;
@@ -131,7 +131,7 @@ export interface Conversation {
   send: (text: string) => Promise<void>;
   /** Interrupts the running reply. */
   interrupt: () => Promise<unknown>;
-  /** Ends the session. @returns its evaluation; undefined if that takes too long. */
+  /** Ends the session. @returns the session's evaluation; undefined if the evaluation takes too long. */
   end: () => Promise<Evaluation | undefined>;
 }
 
@@ -170,7 +170,7 @@ export async function converse(api: Api, agentId: number, screen: Screen): Promi
       for (let attempt = 0; attempt < 120; attempt += 1) {
         const { evaluation } = await api.call<{ evaluation?: Evaluation }>(evaluate, { id });
         if (evaluation) return evaluation;
-        await delay(250); // polls, because there is no subscription for it
+        await delay(250); // polls, because there is no subscription for evaluations
       }
       return undefined;
     },

@@ -25,7 +25,7 @@ export async function storeDocuments(
   return base.id;
 }
 
-/** Stores text files in a new knowledge base, and adds that to the agent. @throws Error for a file that cannot be read */
+/** Stores text files in a new knowledge base, and adds the knowledge base to the agent. @throws Error for a file that cannot be read */
 export async function giveDocuments(
   api: Api,
   agentId: number,

@@ -12,7 +12,7 @@ export async function newApiKey(api: Api): Promise<string> {
   return made.key;
 }
 
-/** A conversation as an embedding page has it: started with an API key, and held by the client of browsers with a session token alone. */
+/** Starts a conversation as an embedding page does: an API key starts the session; then the browser client uses only a session token. */
 export async function converseEmbedded(
   api: Api,
   apiKey: string,

@@ -5,12 +5,12 @@ import { type Api, type Tokens, tokenFields } from './api.ts';
 const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
 const register = `mutation ($input: RegisterInput!) { tokens: register(input: $input) { ${tokenFields} } }`;
 
-/** The account and the agent: an email address and password, both or none, the id of an agent, and text files for it to read. */
+/** The account and the agent: an email address and a password (both or none), the agent's id, and text files for the agent. */
 export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>> & {
   knowledge?: readonly string[] | undefined;
-  /** Talks in an embedded session. */
+  /** Whether to talk in an embedded session. */
   embed?: boolean | undefined;
-  /** Starts embedded sessions; required with an account, which otherwise has to lose the one that it uses. */
+  /** The API key that starts embedded sessions. Required with an account, because a new key would revoke the account's current key. */
   apiKey?: string | undefined;
 };
 
@@ -22,7 +22,7 @@ export async function enter(api: Api, { email, password }: TalkOptions) {
     password: randomBytes(12).toString('base64url'),
     fullname: 'Guest',
     phoneCode: '+44',
-    phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // valid, but not assigned
+    phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // a valid but unassigned number
   };
   const input = email ? { email, password } : guest;
   api.signIn((await api.call<{ tokens: Tokens }>(email ? login : register, { input })).tokens);
@@ -34,7 +34,7 @@ interface Agent {
   name: string;
 }
 
-/** The given agent, or the newest active one, or an example that is created. */
+/** Returns the given agent, else the newest active one, else a new example agent. */
 export async function chooseAgent(api: Api, id: string | undefined): Promise<Agent> {
   if (id) {
     const { agent } = await api.call<{ agent?: Agent }>('query ($id: ID!) { agent(id: $id) { id name } }', { id });

@@ -26,11 +26,11 @@ import { openTerminal } from './terminal.ts';
 const story = stories(test);
 
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
-/** The line after a reply of the tests' model, which costs nothing. */
+/** The line that follows a reply of the tests' model, which is free. */
 const figures = '— test-model\n';
 const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
 
-/** A user with an agent whose replies this file scripts, as options of `talk`. */
+/** Returns the options of `talk` for a user and an agent whose replies this file scripts. */
 async function account({ account: given }: Client, agent?: number): Promise<TalkOptions> {
   return { email: given?.email, password: given?.password, agent: agent?.toString() };
 }
@@ -40,7 +40,9 @@ async function scripted(mesh: TestMesh): Promise<TalkOptions> {
   return account(ada, await createAgent(ada, { name: 'Robin', openingGreeting: greeting.trim() }));
 }
 
-/** Talks as `scripts/talk` does, from an address of its own, with all of the input there from the start, or none of it yet. */
+/**
+ * Runs `talk` as `scripts/talk` does, with its own client address. If `input` is given, it is the complete input; else stdin stays open.
+ */
 function typed(mesh: TestMesh, options: TalkOptions, input?: string, url = mesh.url) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const seen = { text: '', left: 0 };
@@ -66,7 +68,7 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
     args: ['--url', mesh.url, '--password', password, '--agent', agent],
     env: { PARLEY_EMAIL: email },
   });
-  child.write('first\n\n  second  \n/end\nnever\n'); // and the input stays open, as a terminal's does
+  child.write('first\n\n  second  \n/end\nnever\n'); // the input stays open, as in a terminal
 
   t.is(await child.ended, 0, child.stderr);
   t.is(child.stderr, '');
@@ -162,7 +164,7 @@ function replyEvent({ text, ...figures }: { text: string } & Partial<Message>): 
   return JSON.parse(JSON.stringify({ __typename: 'AiResponseEvent', clientTurnId: 'a', text, message }));
 }
 
-/** With each note in brackets. */
+/** Returns the shown text of a reply, with each note in brackets. */
 async function shownReply(events: AsyncGenerator<SessionEvent>): Promise<string> {
   let text = '';
   const screen = {

@@ -10,10 +10,10 @@ export type Terminal = ReturnType<typeof openTerminal>;
 
 const prompt = 'you> ';
 
-/** @param onInterrupt called at each Ctrl-C that the terminal handles itself while it reads. */
+/** Opens the terminal. @param onInterrupt called at each Ctrl-C that the terminal handles itself while it reads. */
 export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void) {
   let midLine = false;
-  /** The line that the cursor is on, if it is that of something that runs. */
+  /** The cursor's line, if it is the line of something in progress. */
   let runningLine: object | undefined;
   let asking: Interface | undefined;
 
@@ -54,11 +54,11 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
     /** Shows a message about the conversation on a line of its own. */
     note(text: string): void {
       write(`${lineEnd()}${printable(text)}\n`);
-      if (asking) ask(asking); // keeps the input so far
+      if (asking) ask(asking); // the prompt keeps the unfinished input
     },
-    /** The lines of input, with a prompt for each. Call it once only. */
+    /** Yields the lines of input, with a prompt for each line. Call only once. */
     async *lines(): AsyncGenerator<string> {
-      // Created only now, because lines that arrive before the first read would be lost.
+      // The reader is created only here, because lines that it receives before the first read would be lost.
       using reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
       reader.on('SIGINT', onInterrupt);
       ask(reader);

@@ -7,7 +7,7 @@ import { root } from '../root.ts';
 export type Child = ReturnType<typeof startChild>;
 
 /**
- * Starts `scripts/src/<command>.ts` as a process of its own; it is killed with the test.
+ * Starts `scripts/src/<command>.ts` as a child process, which is killed at the end of the test.
  * @param options `flags` are Node's; `env` is added to PATH, HOME, TMPDIR and the cache of compiled code.
  */
 export function startChild(
@@ -20,7 +20,7 @@ export function startChild(
     cwd: root,
     env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
   });
-  /** Its output so far. */
+  /** The child's output so far. */
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -28,8 +28,8 @@ export function startChild(
       child.emit('wrote');
     });
   }
-  child.stdin.on('error', () => undefined); // it may end before it has read all input
-  // `close` instead of `exit`, because all output has arrived by then.
+  child.stdin.on('error', () => undefined); // the child may end before it has read all input
+  // `close` instead of `exit`, because `close` follows all output.
   const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => code ?? signal);
   t.teardown(async () => {
     child.kill('SIGKILL');
@@ -38,13 +38,13 @@ export function startChild(
 
   return Object.assign(written, {
     pid: child.pid ?? 0,
-    /** Its exit code, or the signal that ended it. */
+    /** Resolves to the exit code, or to the signal that ended the child. */
     ended,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     write: (text: string) => void child.stdin.write(text),
-    /** Ends its input. */
+    /** Ends the child's input. */
     endInput: () => void child.stdin.end(),
-    /** Resolves when its stdout matches. @throws Error with its output if it ends before. */
+    /** Resolves when the child's stdout matches. @throws Error with the output if the child ends first. */
     async says(pattern: RegExp): Promise<void> {
       while (!pattern.test(written.stdout)) {
         if (child.stdout.closed)

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { installTool, type Tool } from '../install-tool.ts';
 
-/** Installs a program. @returns `test`; where this machine cannot have the program `test.skip`, and under `CI` `test` nevertheless. */
+/** Installs a program. @returns `test`; if this machine cannot run the program, `test.skip`, except under `CI`. */
 export async function testWith(tool: Tool): Promise<typeof test | typeof test.skip> {
   const missing = await installTool(tool, console.log);
   if (missing === undefined) return test;

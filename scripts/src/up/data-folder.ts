@@ -2,7 +2,9 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { relative } from 'node:path';
 import { root } from '../root.ts';
 
-/** Creates the data folder if it is missing, readable by its owner only. @throws Error that names it if it cannot be used. */
+/**
+ * Creates the data folder if it is missing, readable by its owner only. @throws Error with the folder's path if the folder cannot be used.
+ */
 export function prepareDataFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -15,7 +17,7 @@ export function prepareDataFolder(folder: string): void {
   }
 }
 
-/** Paths inside the checkout are shown relative to it, because commands run there. */
+/** Returns a path for display. Paths inside the checkout become relative to it, because commands run there. */
 export function shown(path: string): string {
   const inside = relative(root, path);
   return inside.startsWith('..') ? path : inside;

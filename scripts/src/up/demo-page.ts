@@ -5,7 +5,9 @@ import { type Environment, readSettings } from '@parley/kernel/settings/config';
 import { createLogger } from '@parley/kernel/telemetry/log';
 import { demoSettings } from '@parley/units/command-settings';
 
-/** The page with the chat widget, in development only: it has an API key of its own, and anyone on this machine may open it. */
+/**
+ * Serves the page with the chat widget, in development only, because the page has its own API key and anyone on this machine may open it.
+ */
 export function demoPage(
   env: Environment,
   dataFolder: string,
@@ -27,7 +29,7 @@ export function demoPage(
       });
     },
     stop: async () => server?.stop(),
-    /** Its line of the banner. */
+    /** Returns the page's row of the banner. */
     rows: (): [string, string][] => (server ? [['demo page', `${server.url}   (the chat widget in a page)`]] : []),
   } satisfies Part & { rows: () => unknown };
 }

@@ -6,7 +6,7 @@ import { withPublicUrls } from './public-urls.ts';
 const key = () => randomBytes(32).toString('base64');
 const keys = { MESH_KEY: key(), SECRETS_KEYS: `k1:${key()}`, AVATAR_TOKEN_KEYS: `k1:${key()}`, OPERATOR_KEY: key() };
 
-/** What `sdkStart` answers, and who issues access tokens, with these settings of `scripts/up`. */
+/** Returns the addresses in the response of `sdkStart`, and the issuer of access tokens, for these settings of `scripts/up`. */
 function addresses(env: Record<string, string>) {
   const { session, gateway } = unitSettings(withPublicUrls({ ...keys, ...env }));
   const { avatarServiceUrl: voice, publicUrl } = session().embed;

@@ -7,7 +7,7 @@ const urls = [
   [voicePublicUrlSetting.name, voicePortSetting.name],
 ] as const;
 
-/** The environment with the addresses that clients on this machine use, where a port is given and no address. */
+/** Adds the addresses that clients on this machine use, if the environment contains a port but no address. */
 export function withPublicUrls(env: Environment): Environment {
   const given = urls.flatMap(([url, port]) => {
     const value = env[port];
@@ -16,7 +16,9 @@ export function withPublicUrls(env: Environment): Environment {
   return { ...env, ...Object.fromEntries(given) };
 }
 
-/** With 0 the port is known too late; what is no port is reported with all other settings. */
+/**
+ * Reports whether the value is a fixed port. With 0 the port is known too late; an invalid port is reported later, with all other settings.
+ */
 function isPort(value: string): boolean {
   return /^\d{1,5}$/u.test(value) && Number(value) > 0 && Number(value) < 65_536;
 }

@@ -2,7 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import test from 'ava';
 import { untilReady } from './until-ready.ts';
 
-/** Answers one after the other; the last one again and again. */
+/** Returns a function that gives these answers in order and repeats the last one. */
 function answering(...answers: (Error | undefined)[]) {
   let asked = 0;
   return {

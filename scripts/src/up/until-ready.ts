@@ -4,7 +4,10 @@ import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 const longestMs = 60_000;
 const askAgainMs = 200;
 
-/** Resolves once `ready` does. @throws its error: at once, or after `atMostMs` where it is that a unit is not available */
+/**
+ * Resolves once `ready` resolves. Retries for up to `atMostMs` while a unit is unavailable. @throws the error of `ready`, other errors
+ * immediately
+ */
 export async function untilReady(ready: () => Promise<void>, atMostMs = longestMs): Promise<void> {
   const end = performance.now() + atMostMs;
   await whileUnavailable(ready, askAgainMs, () => performance.now() < end);

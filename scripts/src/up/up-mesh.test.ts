@@ -1,4 +1,4 @@
-// A mesh of its own, since starting it, killing it in the middle of a start and what it leaves behind are what is shown.
+// These tests start their own mesh, because they test its start, a kill during the start, and what it leaves behind.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyFolder } from '@parley/servers/testing/folder';
@@ -11,7 +11,9 @@ import { schemas } from '@parley/units';
 import test, { type ExecutionContext } from 'ava';
 import { type Child, startChild } from '../testing/child.ts';
 
-/** `scripts/up --mesh` on its own data and servers; clients come through a proxy, so that each has an address of its own. */
+/**
+ * Starts `scripts/up --mesh` with its own data and servers. Clients connect through a trusted proxy, so that each can have its own address.
+ */
 function startUp(t: ExecutionContext, folder: string, env: Record<string, string> = {}): Child {
   const [data, servers] = [join(folder, 'data'), join(folder, 'servers')];
   for (const each of [data, servers]) mkdirSync(each, { mode: 0o711, recursive: true });
@@ -22,13 +24,13 @@ function startUp(t: ExecutionContext, folder: string, env: Record<string, string
   });
 }
 
-/** The GraphQL endpoints that its banner names, the one in front of both gateways first. */
+/** Waits until the mesh is up. Returns the GraphQL endpoints in its banner, first the one in front of both gateways. */
 async function whenUp(mesh: Child): Promise<string[]> {
   await mesh.says(/Stop with Ctrl-C/u);
   return mesh.stdout.match(/http:\/\/\S+\/graphql/gu) ?? [];
 }
 
-/** What Linux reports of a process; empty when it has ended. */
+/** Returns Linux's information about a process; empty if the process has ended. */
 function proc(pid: number, file: 'stat' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -37,7 +39,7 @@ function proc(pid: number, file: 'stat' | 'cmdline'): string {
   }
 }
 
-/** The processes that this one has started and that are alive. */
+/** Returns the running child processes of a process. */
 function childrenOf(parent: number): number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
   return pids.filter((pid) => Number(proc(pid, 'stat').split(') ').at(-1)?.split(' ')[1]) === parent);
@@ -46,7 +48,7 @@ function childrenOf(parent: number): number[] {
 const isUnit = (pid: number) => proc(pid, 'cmdline').includes('/src/main.ts');
 const isAlive = (pid: number) => proc(pid, 'cmdline') !== '';
 
-/** How many subscriptions this replica has served to their end, by its own count. */
+/** Returns the replica's own count of completed subscriptions. */
 async function streamsServedBy(opsUrl = ''): Promise<number> {
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
   const count = /^parley_rpc_duration_seconds_count\{[^}]*SubscriptionService\/Follow[^}]*\} (\d+)$/gmu;
@@ -62,11 +64,11 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   const ada = new Client(at(0));
   await ada.register();
 
-  // A subscriber of either gateway sees every turn in order, whichever replica runs it.
+  // A subscriber at either gateway receives every turn in order, whichever replica runs the turn.
   const { sessionId, events } = await converse(t, ada);
   const followers: SessionEvents[] = [events];
   for (let n = 1; n < 6; n += 1) {
-    // One after the other: the first call of a gateway goes to whichever replica it is connected to first.
+    // Subscribes one after the other, because a gateway's first call goes to the replica to which it connects first.
     const follower = follow(t, ada.at(at(n)), sessionId);
     await follower.opened();
     followers.push(follower);
@@ -100,7 +102,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   });
   t.deepEqual((await Promise.all(asks)).toSorted(), [...Array(7).fill('TOO_MANY_REQUESTS'), ...Array(5).fill('ok')]);
 
-  // A sign-in that is revoked at one gateway is dead at the other within a second.
+  // A sign-in that is revoked at one gateway is rejected at the other within a second.
   const phone = (await ada.elsewhere()).at(at(1));
   const query = '{ myTenant { id } }';
   await phone.query(query);
@@ -109,14 +111,14 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   await eventually('the other gateway knows', async () => (await phone.send(query)).errors);
   await ada.query(query);
 
-  // A process that is killed comes back.
+  // A killed process is restarted.
   const before = childrenOf(mesh.pid);
   const isSession = (pid: number) => proc(pid, 'cmdline').includes('/services/session/');
   process.kill(before.find(isSession) ?? 0, 'SIGKILL');
   await mesh.says(/session-\d is back/u);
   t.is(childrenOf(mesh.pid).length, before.length);
 
-  // Ctrl-C ends all of it in good order.
+  // Ctrl-C stops all processes cleanly.
   const children = childrenOf(mesh.pid);
   t.true(children.length >= 11);
   mesh.kill('SIGINT');
@@ -124,7 +126,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   t.notRegex(mesh.stdout, /did not stop in time/u);
   t.deepEqual(children.filter(isAlive), []);
 
-  // The data are there the next time, for one at a time, and a kill -9 leaves nothing either, even in the middle of a start.
+  // The next start finds the data, a second start at the same time is refused, and a kill -9 during the start leaves no process either.
   const next = startUp(t, folder);
   await eventually('its servers start', () => childrenOf(next.pid).length > 0);
   const refused = startUp(t, folder);

@@ -22,9 +22,9 @@ import { demoPage } from './demo-page.ts';
 import { withPublicUrls } from './public-urls.ts';
 
 /**
- * Starts real servers and every unit as processes of its own, prints how to use them, and stops all on Ctrl-C or SIGTERM.
+ * Starts real servers and every unit as separate processes, prints how to use them, and stops all on Ctrl-C or SIGTERM.
  * @param showLogs shows every log line on the terminal, too.
- * @throws Error if the start or the stop fails; then all is stopped.
+ * @throws Error if the start or the stop fails; all processes have then been stopped.
  */
 export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLogs: boolean): Promise<void> {
   const stopping = new AbortController();
@@ -72,7 +72,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   const mesh = await startProcessMesh({ env: settings, publicPort, voicePort, logs, say, signal });
   kill = mesh.kill;
   stack.defer(mesh.stop);
-  const addresses = meshAddresses(mesh.replicas); // for `scripts/rpc`
+  const addresses = meshAddresses(mesh.replicas); // read by `scripts/rpc`
   addresses.announce('mesh', 'public', `http://127.0.0.1:${mesh.publicPort}`);
   const published = publishAddresses(dataFolder, addresses);
   await published.start();

@@ -18,7 +18,7 @@ export async function upOneProcess(given: NodeJS.ProcessEnv, dataFolder: string)
   const logFile = env.LOG_FILE || join(dataFolder, 'parley.log');
   process.env.LOG_FILE = logFile; // read by the loggers of all units, which do not write to the terminal
 
-  // `scripts/dev` has ended without stopping this process, e.g. by kill -9.
+  // The channel to `scripts/dev` closes if `scripts/dev` ends without stopping this process, e.g. by kill -9.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
   prepareDataFolder(dataFolder);

@@ -1,4 +1,4 @@
-// A mesh of its own, since its first start, its ends and the data that it leaves are what is shown.
+// These tests start their own mesh, because they test its first start, its stops, and the data that it leaves.
 import { once } from 'node:events';
 import {
   existsSync,
@@ -19,25 +19,25 @@ import { type Child, startChild } from '../testing/child.ts';
 import { banner } from './banner.ts';
 import { upOneProcess } from './up-one-process.ts';
 
-/** A mesh's data, and all that it puts into the temporary folder. */
+/** The data folder and the temporary folder of a mesh. */
 interface Place {
   data: string;
   temporary: string;
 }
 
-/** A data folder for a mesh, removed at the end of the test. */
+/** Creates the folders of a mesh, which are removed at the end of the test. */
 function newPlace(t: Pick<ExecutionContext, 'teardown'>): Place {
-  const folder = mkdtempSync('/tmp/parley-up-'); // short: the path of a socket in it may have 104 bytes
+  const folder = mkdtempSync('/tmp/parley-up-'); // a short path, because the path of a socket may have at most 104 bytes
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const place = { data: join(folder, 'data'), temporary: join(folder, 'tmp') };
   mkdirSync(place.temporary);
   return place;
 }
 
-/** The flags of Node that `scripts/up` gives. */
+/** Node's flags in `scripts/up`. */
 const upFlags = /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
 
-/** `scripts/up` at a place, on any free port. */
+/** Starts `scripts/up` with these folders and free ports. */
 function startUp(t: ExecutionContext, { data, temporary }: Place, env: Record<string, string> = {}): Child {
   const ports = { GATEWAY_PORT: '0', VOICE_PORT: '0', STORAGE_PORT: '0', DEMO_PORT: '0' };
   return startChild(t, 'up', {
@@ -46,16 +46,16 @@ function startUp(t: ExecutionContext, { data, temporary }: Place, env: Record<st
   });
 }
 
-/** Waits until it is up and answers the GraphQL endpoint that its banner names. */
+/** Waits until the mesh is up and returns the GraphQL endpoint in its banner. */
 async function whenUp(mesh: Child): Promise<string> {
   await mesh.says(/Stop with Ctrl-C/u);
   return /http:\/\/\S+\/graphql/u.exec(mesh.stdout)?.[0] ?? '';
 }
 
-/** Ends it as Ctrl-C does, with all that it has to leave behind. */
+/** Stops the mesh as Ctrl-C does, and checks that it leaves no temporary files and no lock. */
 async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place): Promise<void> {
   mesh.kill('SIGINT');
-  t.is(await mesh.ended, 0, mesh.stderr); // 1 where it takes longer than it gives itself, which is 9 s
+  t.is(await mesh.ended, 0, mesh.stderr); // 1 if it stops more slowly than its own timeout of 9 s
   t.is(mesh.stderr, '');
   t.deepEqual(readdirSync(temporary), []);
   t.false(existsSync(join(data, 'database/lock')));
@@ -63,7 +63,7 @@ async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place
 
 // names workflow: the command.
 
-/** The command of the page of examples of workflows, at a mesh without a language model. */
+/** Runs the command on the page with examples of workflows, against a mesh without a language model. */
 async function runsExample(t: ExecutionContext, url: string): Promise<void> {
   const page = readFileSync(join(root, 'services/agent/examples/README.md'), 'utf8');
   const command = /(?<=```sh\nscripts\/workflow )[^`]*/u.exec(page)?.[0].replaceAll('\\\n', ' ') ?? '';
@@ -78,7 +78,7 @@ async function runsExample(t: ExecutionContext, url: string): Promise<void> {
   );
 }
 
-/** One data folder, and one person's account in it, for one start after the other. */
+/** The data folder of consecutive starts, with the account of one person. */
 const place = newPlace({ teardown: (remove) => test.after.always('the data folder is removed', () => void remove()) });
 const { data, temporary } = place;
 const ada = new Client('');
@@ -119,8 +119,8 @@ test.serial('data and tokens survive a kill -9, Ctrl-C ends with nothing left, a
   const last = startUp(t, place, { LOG_FILE });
   const again = ada.at(await whenUp(last));
   t.is(readdirSync(temporary).length, 1, 'what the last one left is cleared up');
-  await again.query('{ myTenant { name } }'); // with the tokens of the start before
-  const session = again.subscribe(1); // which is not there: the socket stays open
+  await again.query('{ myTenant { name } }'); // with the tokens from the previous start
+  const session = again.subscribe(1); // a session that does not exist: the socket stays open
   await session.until('a refusal', ({ errors }) => errors);
   await again.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
   await new Client(again.url).send('query Mine { anything: myTenant { id } }');
@@ -166,7 +166,7 @@ test('the banner says no more of scripts/talk than is needed', (t) => {
   t.regex(at('http://localhost:4001'), /  scripts\/talk --url http:\/\/localhost:4001\/graphql\n/u);
 });
 
-/** What `scripts/up` would print and end with, before anything is started. */
+/** Returns the error with which `scripts/up` would end before it starts anything. */
 async function refusal(env: Record<string, string>, dataFolder: string): Promise<string> {
   const { LOG_FILE } = process.env;
   try {
@@ -175,7 +175,7 @@ async function refusal(env: Record<string, string>, dataFolder: string): Promise
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
-    process.env.LOG_FILE = LOG_FILE ?? ''; // it is this process's now
+    process.env.LOG_FILE = LOG_FILE ?? ''; // `upOneProcess` has changed the variable of this process
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { checkWords } from './check.ts';
 
-/** The lines that the check reports for one file. */
+/** Returns the lines that the check reports for one file. */
 function problems(t: ExecutionContext, file: string, text: string): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-words-'));
   t.teardown(() => rmSync(root, { recursive: true }));

@@ -11,16 +11,18 @@ const commentsIn: Record<string, (source: string) => Comment[]> = {
   '.py': hashComments,
 };
 
-/** Folders that know no conversation, so that a turn there is something else; and names in them that do mean a conversation's turn. */
+/**
+ * Folders whose code knows no conversations, so the word "turn" must not be used there. `namesOfTurns` are names in these folders that do
+ * mean a conversation's turn.
+ */
 const withoutConversations = /^services\/chassis\/|^gateway\//u;
 const namesOfTurns = new Set(['turnIndex', 'clientTurnId', 'turnId', 'turnsAtOnceSetting']);
 
 /**
- * Reports comments and names that CONTRIBUTING.md rules out: a comment that begins with "Of", "That" or "Whose"; a bound that is not
- * called `max…` or `min…`; an `AbortSignal` that is not called `signal` or `…Signal`; and a name with "turn" where no conversation is
- * known.
- * @param files paths below `root`; other languages than those of {@link commentsIn}, TypeScript and JavaScript are not read.
- * @returns one line for each, with its file and line.
+ * Reports comments and names that CONTRIBUTING.md rules out: comments that begin with "Of", "That" or "Whose"; bounds that are not called
+ * `max…` or `min…`; `AbortSignal`s that are not called `signal` or `…Signal`; and names with "turn" in code that knows no conversations.
+ * @param files paths below `root`. Only TypeScript, JavaScript and the languages in {@link commentsIn} are read.
+ * @returns one line for each problem, with its file and line.
  */
 export function checkWords(root: string, files: string[]): string[] {
   return files.flatMap((file) => {
@@ -40,7 +42,7 @@ interface Problem {
 }
 
 function checkScript(file: string, source: string): Problem[] {
-  const bytes = Buffer.from(source).toString('latin1'); // a character for each byte, since the parser counts bytes
+  const bytes = Buffer.from(source).toString('latin1'); // one character per byte, because the parser counts bytes
   const { names, literals } = parseNames(source);
   const ofNames = names.flatMap((name) => {
     const problem = problemOfName(file, name);

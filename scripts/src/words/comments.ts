@@ -4,13 +4,13 @@ export interface Comment {
   text: string;
 }
 
-/** The places of a string, template or regular expression, in which `//` and `"` mean nothing. */
+/** The range of a string, template or regular expression, in which `//` and `"` have no meaning. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** Comments of TypeScript, JavaScript or protos. */
+/** Returns the comments of TypeScript, JavaScript or protos. */
 export function slashComments(source: string, literals: readonly Span[]): Comment[] {
   const ends = new Map(literals.map(({ start, end }) => [start, end]));
   const found: (Comment & { isLine: boolean })[] = [];
@@ -47,7 +47,7 @@ export function slashComments(source: string, literals: readonly Span[]): Commen
   return found.map(({ line: first, text }) => ({ line: first, text }));
 }
 
-/** Comments of a proto, which has no literal but strings of one line. */
+/** Returns the comments of a proto, whose only literals are strings on one line. */
 export function protoComments(source: string): Comment[] {
   const tokens = source.matchAll(/\/\/.*|\/\*[^]*?\*\/|"(?:[^"\\\n]|\\.)*"/gu);
   const strings = [...tokens].filter(([token]) => token.startsWith('"'));
@@ -57,7 +57,7 @@ export function protoComments(source: string): Comment[] {
   );
 }
 
-/** Comments and descriptions of a GraphQL schema. */
+/** Returns the comments and descriptions of a GraphQL schema. */
 export function graphqlComments(source: string): Comment[] {
   const tokens = source.matchAll(/"""([^]*?)"""|"((?:[^"\\\n]|\\.)+)"|(?<=^\s*)#.*(?:\n\s*#.*)*/gmu);
   return [...tokens].map(({ 0: token, 1: block, 2: string, index }) => ({
@@ -66,7 +66,7 @@ export function graphqlComments(source: string): Comment[] {
   }));
 }
 
-/** Comments of shell, YAML and Python that have a line of their own. */
+/** Returns the comments of shell, YAML and Python that start a line. */
 export function hashComments(source: string): Comment[] {
   const tokens = source.matchAll(/^[ \t]*#(?!!).*(?:\n[ \t]*#.*)*/gmu);
   return [...tokens].map(({ 0: token, index }) => ({

@@ -4,13 +4,13 @@ import type { Span } from './comments.ts';
 /** A variable, parameter, property, function or import that a file declares. */
 export interface DeclaredName {
   name: string;
-  /** A byte of the file, counted from 0. */
+  /** The position in the file, in bytes counted from 0. */
   at: number;
-  /** Whether it holds an `AbortSignal`, by its type or by a call that makes one. */
+  /** Whether the value is an `AbortSignal`, according to its type or to the call that creates it. */
   isSignal: boolean;
 }
 
-/** Reads what TypeScript or JavaScript declares, and where its literals are, in bytes. */
+/** Returns the names that TypeScript or JavaScript code declares, and the ranges of its literals in bytes. */
 export function parseNames(source: string): { names: DeclaredName[]; literals: Span[] } {
   const names: DeclaredName[] = [];
   const literals: Span[] = [];
@@ -53,7 +53,7 @@ interface Node {
 
 const literalTypes = new Set(['StringLiteral', 'TemplateElement', 'RegExpLiteral']);
 
-/** Where a node has the names that it declares. */
+/** The key of the declared names in a node, by the node's type. */
 const declaringKeys: Record<string, string> = {
   ArrowFunctionExpression: 'params',
   CatchClause: 'param',
@@ -73,13 +73,13 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-/** The parser counts bytes from 1. */
+/** Returns the range of a node, counted from 0. The parser counts bytes from 1. */
 function spanOf({ span }: Node): Span {
   const { start, end } = span as Span;
   return { start: start - 1, end: end - 1 };
 }
 
-/** Whether a type is `AbortSignal`, alone or in a union, such as `AbortSignal | undefined`. */
+/** Reports whether a type is `AbortSignal`, alone or in a union such as `AbortSignal | undefined`. */
 function isSignalType(type: unknown): boolean {
   if (!isNode(type)) return false;
   if (type.type === 'TsTypeAnnotation') return isSignalType(type['typeAnnotation']);
@@ -87,7 +87,7 @@ function isSignalType(type: unknown): boolean {
   return type.type === 'TsTypeReference' && isNamed(type['typeName'], 'AbortSignal');
 }
 
-/** Whether an expression is a call such as `AbortSignal.any(…)`. */
+/** Reports whether an expression is a call such as `AbortSignal.any(…)`. */
 function makesSignal(expression: unknown): boolean {
   if (!isNode(expression) || expression.type !== 'CallExpression' || !isNode(expression['callee'])) return false;
   return isNamed(expression['callee']['object'], 'AbortSignal');

@@ -5,7 +5,7 @@ import test from 'ava';
 import { root } from '../root.ts';
 import { startChild } from '../testing/child.ts';
 
-// The command names `workflow`: the operation of that name has nothing to do with it.
+// names workflow: the command, which is unrelated to the operation of that name.
 const bot = join(root, 'services/agent/examples/support-bot.json');
 
 test('a definition is drawn, with a run over it', async (t) => {

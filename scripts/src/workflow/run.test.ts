@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { startChild } from '../testing/child.ts';
 
-// The command names `workflow`: the operation of that name has nothing to do with it.
+// names workflow: the command, which is unrelated to the operation of that name.
 
 const story = stories(test);
 const examples = join(root, 'services/agent/examples');
@@ -20,7 +20,7 @@ function newFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** The support bot, as a file, with what routes its requests to the model of this file. */
+/** Writes the support bot to a file, with the tag that routes its requests to this file's scripted model. */
 function supportBot(t: ExecutionContext, owner: Client): string {
   const bot = JSON.parse(readFileSync(join(examples, 'support-bot.json'), 'utf8'));
   bot.nodes.classify.instruction += `\n${modelTag(owner)}`;
@@ -108,7 +108,7 @@ Order 4711 is sent.
 
     const drawn = startChild(t, 'workflow', { args: ['draw', join(examples, 'support-bot.json'), '--run', trace] });
     t.is(await drawn.ended, 0, drawn.stderr);
-    // The page of the examples draws this way.
+    // The page with the examples contains the same picture.
     t.is(drawn.stdout, pictureOf(readFileSync(join(examples, 'README.md'), 'utf8'), 'support-bot-run.json'));
   },
 );
@@ -132,7 +132,7 @@ story('messages are read from a pipe, and a definition that is not valid is run 
   t.is(refused.stdout, '');
 });
 
-/** The picture in a page whose mark names this file. */
+/** Returns the picture in a page whose marker names this file. */
 function pictureOf(page: string, name: string): string {
   return new RegExp(`<!-- workflow: [^>]*${name} -->\\s+\`\`\`mermaid\\n([^\`]*)\`\`\``, 'u').exec(page)?.[1] ?? '';
 }

@@ -17,7 +17,7 @@ const lastOf = `query ($id: Int!, $session: ID!) {
   session(id: $session) { messages { role structuredContent } }
 }`;
 
-/** No such host can ever be there, so that calls of an action that stands in for another end with an error at once. */
+/** A host that can never exist, so that calls of placeholder actions fail immediately. */
 const nowhere = 'https://action.invalid/';
 
 type Run = DrawnRun & { status: string };
@@ -27,13 +27,13 @@ interface Last {
   session: { messages: { role: string; structuredContent: JsonObject | null }[] };
 }
 
-/** The account, and what stands in for what the definition names: texts for its knowledge bases, a URL for its actions. */
+/** The account, and replacements for what the definition refers to: texts for its knowledge bases, a URL for its actions. */
 export type RunOptions = Pick<TalkOptions, 'email' | 'password' | 'knowledge'> & { action?: string | undefined };
 
 /**
- * Runs a workflow by the public API alone: it is published in the account, and an agent with it answers the messages in one session.
- * After each reply stand its structured content and the nodes that it took.
- * @returns the run of the last message; undefined without any
+ * Runs a workflow with the public API only: publishes it in the account, and an agent with this workflow answers the messages in one
+ * session. Prints the structured content and the visited nodes after each reply.
+ * @returns the run of the last message; undefined without a message
  */
 export async function runWorkflow(
   api: Api,
@@ -85,8 +85,8 @@ function stepText({ nodeId, error }: Run['trace'][number]): string {
 }
 
 /**
- * The definition with knowledge bases and actions of the account in place of those that it names. In an account of one's own they stay
- * unless there is something for them; a new account has none, so that an empty base and an action that fails stand in.
+ * Returns the definition with the account's own knowledge bases and actions. For a given account, only those with a replacement in the
+ * options change. A new account has no knowledge bases or actions, so an empty base and a failing action replace missing ones.
  */
 async function withOwn(
   api: Api,
@@ -109,7 +109,7 @@ async function withOwn(
     id,
     withIds(node, { knowledgeBaseId, actionId }),
   ]);
-  // Local paths mean nothing to the server.
+  // `$schema` is a local path, which means nothing to the server.
   const { $schema: _, ...rest } = definition;
   return { ...rest, nodes: Object.fromEntries(owned) };
 }

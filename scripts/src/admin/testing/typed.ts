@@ -6,7 +6,7 @@ import { lookupOnMachine } from '../../rpc/local-mesh.ts';
 
 export interface Typing {
   env?: Environment;
-  /** The standard input. */
+  /** The text for stdin. */
   input?: string;
 }
 
@@ -29,7 +29,7 @@ export async function typed(args: string[], { env = {}, input = '' }: Typing = {
   return { code, ...seen };
 }
 
-/** The options, or what is wrong with them. */
+/** Returns the options, or the problem with them. */
 function read(args: string[]) {
   try {
     const { values, positionals } = parseOptions(args, adminOptions, maxWords);

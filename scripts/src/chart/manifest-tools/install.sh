@@ -1,6 +1,6 @@
-# kubeconform and kube-score, built by Go, and from a Python wheel the schemas of the oldest and of a new Kubernetes. Python is not
-# needed to run them. Go's caches are the user's own, so that the next checkout of this machine only links: a build takes two minutes.
-# They are not optimized, since that takes a sixth of it.
+# Installs kubeconform and kube-score, built with Go, and from a Python wheel the schemas of the oldest supported and of a new Kubernetes.
+# The programs run without Python. A build takes two minutes; it uses the user's own Go caches, so that the next checkout on this machine
+# only links. It takes a sixth less time without optimization.
 command -v go >/dev/null || unavailable 'there is no Go'
 python3 -m pip --version >/dev/null || unavailable 'there is no Python 3 with pip'
 export HOME="${HOME:-$PWD}" GOBIN="$TARGET" CGO_ENABLED=0 GOFLAGS='-buildvcs=false -modcacherw' GOTOOLCHAIN=local
@@ -12,7 +12,8 @@ for version in 1.27.0 1.37.0; do
   python3 - "wheel/kubernetes_validate/kubernetes-json-schema/v$version-local-strict" "$TARGET/$version" <<'END'
 import json, pathlib, sys
 
-# Each kind with the definitions that it uses: kubeconform would read all of them anew for each kind, which takes seconds.
+# Writes each kind's schema with only the definitions that it uses. Otherwise kubeconform would read all definitions for every kind, which
+# takes seconds.
 source, target = map(pathlib.Path, sys.argv[1:])
 definitions = json.loads((source / "_definitions.json").read_text())["$defs"]
 target.mkdir()

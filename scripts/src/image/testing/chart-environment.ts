@@ -2,8 +2,8 @@ import { addressesOf, planReplicas, portSettings, type Replica } from '@parley/m
 import { type ChartPod, chartRelease } from './chart-release.ts';
 
 /**
- * The environment that the chart gives to a unit's container, with ports and addresses of this machine.
- * @param engines the settings of its servers
+ * Returns the environment that the chart sets for a unit's container, with ports and addresses of this machine.
+ * @param engines the settings of this machine's servers
  */
 export async function chartEnvironment(unit: string, engines: Record<string, string>) {
   const replicas = (await planReplicas()).flat();
@@ -14,7 +14,7 @@ export async function chartEnvironment(unit: string, engines: Record<string, str
   return { ports: own.ports, env, limitMb: pod.limitMb };
 }
 
-/** The addresses of other units in this environment, as they are here. */
+/** Returns the settings with the addresses of other units, replaced by addresses on this machine. */
 function addressesHere({ env }: ChartPod, replicas: Replica[]): Record<string, string> {
   const addresses = Object.keys(env).flatMap((name) => {
     const [, unit, endpoint] = /^([A-Z]+)_(RPC|GRAPH|HTTP)_URL$/u.exec(name) ?? [];

@@ -9,17 +9,17 @@ export type ChartPod = ChartRelease['pods'][number];
 export type ChartService = ChartRelease['services'][number];
 
 export interface ChartReleaseOptions {
-  /** The settings of its servers: those that are secret come from the Secret. */
+  /** The settings of the release's servers. Secret settings come from the Secret. */
   engines: Record<string, string>;
-  /** Its `config` besides. */
+  /** Additional settings in the chart's `config`. */
   config?: Record<string, string>;
-  /** Other values, by their paths. */
+  /** Other values of the chart, by their paths. */
   values?: object;
   /** The chart's folder. Default: the chart of this checkout. */
   chart?: string;
 }
 
-/** Renders the chart for servers of this machine. */
+/** Renders the chart for servers on this machine. */
 export async function chartRelease({ engines, config = {}, values = {}, chart }: ChartReleaseOptions) {
   const open = Object.entries(engines).filter(([name]) => /^(KAFKA_BROKERS|S3_(?!SECRET))/u.test(name));
   const configured = { ...requiredValues.config, ...Object.fromEntries(open), ...config };
@@ -54,7 +54,7 @@ export async function chartRelease({ engines, config = {}, values = {}, chart }:
         isHeadless: clusterIP === 'None',
       };
     }),
-    /** The container of the hook `migrate` or `topics`. */
+    /** Returns the container of the hook `migrate` or `topics`. */
     hook: (job: string) => hookOf(manifests, job, engines),
   };
 }
@@ -68,7 +68,7 @@ function hookOf(manifests: Manifest[], job: string, engines: Record<string, stri
   return { args: container.args ?? [], env, limitMb: limitOf(container) };
 }
 
-/** Values of the Secret: server addresses, logins, and settings without which a container does not start. */
+/** Returns values of the Secret: server addresses, logins, and settings without which a container does not start. */
 function secretsOf({ env }: Container, engines: Record<string, string>): Record<string, string> {
   const needed = env.filter(({ name, value, valueFrom }) => {
     return value === undefined && (name in engines || !valueFrom.secretKeyRef.optional);

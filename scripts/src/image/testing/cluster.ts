@@ -9,10 +9,10 @@ import type { ExecutionContext } from 'ava';
 import type { ChartPod, ChartRelease } from './chart-release.ts';
 import { startImage } from './image-process.ts';
 
-/** One version as it is installed. */
+/** An installed version. */
 export interface Release {
   name: string;
-  /** The folder of its images. */
+  /** The folder of the version's images. */
   folder: string;
   chart: ChartRelease;
 }
@@ -25,34 +25,34 @@ interface Pod {
   process: ReturnType<typeof startImage>;
 }
 
-/** How a pod has ended. */
+/** The record of a pod's end. */
 export interface PodEnd {
   pod: string;
-  /** 0, another exit code, or the signal that ended it. */
+  /** The exit code (0 if the pod ended normally), or the signal that ended the pod. */
   how: unknown;
-  /** From SIGTERM to its end. */
+  /** The time from SIGTERM to the end of the process. */
   tookMs: number;
-  /** The grace period of the chart. */
+  /** The time that the chart's grace period allows. */
   allowedMs: number;
   peakMb: number;
   limitMb: number;
 }
 
-/** How long the nodes of a cluster take to learn that a pod has come or goes. */
+/** The delay until the nodes of a cluster know that a pod has become ready or is stopping. */
 const endpointsAfterMs = 1_000;
-/** How long answers of its DNS are kept. CoreDNS keeps them for up to 30 s; here a pod is also available sooner. */
+/** How long clients cache the DNS's answers. CoreDNS lets them cache for up to 30 s; here pods also count as available sooner. */
 const dnsAfterMs = 3_000;
 
 /**
- * What a Kubernetes cluster does with the chart, on this machine: Services that balance connections, headless ones as names with
- * the addresses of all pods, Deployments that are replaced pod by pod, with probes of readiness, `preStop` and grace periods. A pod is
- * a process in namespaces of its own (`pod.sh`) with an address of the loopback range, so that it has the chart's ports and names.
+ * Does on this machine what a Kubernetes cluster does with the chart. Services balance connections; headless ones are names with the
+ * addresses of all pods; Deployments are replaced pod by pod, with readiness probes, `preStop` and grace periods. A pod is a process in its
+ * own namespaces (`pod.sh`) with an address of the loopback range, so that it uses the chart's ports and names.
  */
 export async function startCluster(t: ExecutionContext, services: ChartRelease['services']) {
   const pods = new Set<Pod>();
   const ended: PodEnd[] = [];
   let numbers = 0;
-  // A network within 127.0.0.0/8, which is free on most machines.
+  // The prefix of the pods' addresses within 127.0.0.0/8, most of which is free on most machines.
   const network = `127.${randomInt(16, 255)}`;
   const balancers = new Map<string, { proxy: TcpProxy; address: string }>();
   const etc = mkdtempSync(join(tmpdir(), 'parley-etc-'));
@@ -74,10 +74,10 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     balancers.set(name, { proxy, address });
   }
 
-  /** The addresses of the pods of each headless Service, which its DNS returns. */
+  /** The pod addresses that the DNS returns for each headless Service. */
   const names = new Map<string, string[]>();
   const addressesOf = (unit: string) => [...ready].filter((pod) => pod.unit === unit).map(({ address }) => address);
-  /** Ready pods: those that Services route to. */
+  /** Ready pods, to which Services route. */
   const ready = new Set<Pod>();
 
   function writeNames(): void {
@@ -86,7 +86,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     write('hosts', [...fixed, ...headless].map((line) => `${line.join(' ')}\n`).join(''));
   }
 
-  /** Publishes the current pods of a unit to all its clients, each after its own delay. */
+  /** Publishes the current pods of a unit to nodes and to DNS, each after its own delay. */
   function publish(unit: string, { atOnce = false } = {}): void {
     const addresses = addressesOf(unit);
     const own = services.filter((service) => service.unit === unit);
@@ -123,7 +123,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
   const becomesReady = ({ process, address, chart }: Pod) =>
     process.answers(`http://${address}:${chart.ports['ops']}/readyz`);
 
-  /** Removes a pod like the kubelet, while the Services are updated. */
+  /** Removes a pod as the kubelet does: while the Services are still being updated. */
   async function remove(pod: Pod): Promise<void> {
     const { name, unit, chart, process } = pod;
     ready.delete(pod);
@@ -143,7 +143,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     });
   }
 
-  /** Replaces the pods of one Deployment: one more is started, and when it is available, one of the others goes. */
+  /** Replaces the pods of one Deployment: starts a new pod, and when the new one is available, removes an old one. */
   async function replace(release: Release, unit: string): Promise<void> {
     const chart = podOf(release, unit);
     const removals: Promise<void>[] = [];
@@ -162,7 +162,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
     ended: ended as readonly PodEnd[],
     /** The address of the gateways' Service. */
     url: `http://${addressOfGateways()}/graphql`,
-    /** Runs a hook of a release. @throws Error with its output if it fails */
+    /** Runs a hook of a release. @throws Error with the hook's output if it fails */
     async run({ folder, chart }: Release, job: string): Promise<string> {
       const hook = startImage(t, folder, { name: 'commands', ...chart.hook(job), etc });
       const how = await hook.ended;

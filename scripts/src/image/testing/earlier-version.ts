@@ -12,9 +12,9 @@ import { root } from '../../root.ts';
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
 /**
- * The state before migrations were last added, so that the code of then meets the schema of now, or the oldest later one that the
- * protos of now do not break: until the first release they may. Right after they did, that is the last commit, which is then replaced
- * by itself. @throws Error where the history is not available
+ * Returns the commit before migrations were last added, so that old code runs on the current schema. Protos may break compatibility until
+ * the first release: if the current protos break that commit, returns the oldest later commit that they do not break. Right after such a
+ * break this is the last commit, which is then replaced by itself. @throws Error if the history is not available
  */
 function beforeReleases(): string {
   const { commit: before } = previousState(root, 'scripts/src/rolling/migrations.json', true);
@@ -33,8 +33,9 @@ function isHeld(commit: string): boolean {
 }
 
 /**
- * The files of the version that an upgrade begins with, deleted after the test: of the commit that `PARLEY_UPGRADE_FROM` names, else
- * of the release before this commit, else of the oldest unreleased state that upgrades (`beforeReleases`).
+ * Extracts the files of the version from which the test upgrades; they are deleted after the test. The version is the commit that
+ * `PARLEY_UPGRADE_FROM` names, else the release before this commit, else the oldest unreleased commit that can be upgraded
+ * (`beforeReleases`).
  */
 export function earlierVersion(t: ExecutionContext): { commit: string; folder: string } {
   const { upgradeFrom } = readSettings(process.env, commandSettings);

@@ -7,32 +7,32 @@ import type { ExecutionContext } from 'ava';
 import { entryPoint, imageEnvironment } from '../dockerfile.ts';
 
 export interface ImageProcessOptions {
-  /** The unit's name, which is also its folder below `imageFolder`. */
+  /** The unit's name, which is also the name of its folder below `imageFolder`. */
   name: string;
   args?: string[];
   env: Record<string, string>;
-  /** The memory limit of its container. */
+  /** The memory limit of the unit's container. */
   limitMb: number;
-  /** The folder for its `/etc`, which configures name resolution. Only with `hasNamespaces`. */
+  /** The folder that becomes `/etc`, which configures name resolution. Only with `hasNamespaces`. */
   etc?: string;
 }
 
-/** The user of containers; tests that do not run as root have no other than their own. */
+/** The user of containers. Only root can switch to it; other tests run images as their own user. */
 const user = process.getuid?.() === 0 ? { uid: 10_001, gid: 10_001 } : {};
 const namespaces = ['--mount', '--pid', '--fork', '--kill-child=SIGKILL', '--propagation', 'private'];
 const tmpMb = 512;
-/** How often the memory of its processes is added up. */
+/** Interval between measurements of the processes' memory. */
 const lookAgainMs = 500;
 
-/** Whether this user may run processes in their own namespaces. */
+/** Reports whether this user may run processes in their own namespaces. */
 export function hasNamespaces(): boolean {
   return spawnSync('unshare', [...namespaces, 'true']).status === 0;
 }
 
 /**
- * Starts an image as its container would: by its entry point, with this environment and no more, as the user of containers, and with
- * one folder that it may write. With `etc` it also has a root of its own, which it cannot write, and is process 1 (`pod.sh`). No
- * engine enforces the memory limit: the flags of Node count from it, and tests hold `peakMb` against it. It is killed with the test.
+ * Starts an image as its container would: by its entry point, with only this environment, as the user of containers, and with one writable
+ * folder. With `etc` the process also has its own read-only root and is process 1 (`pod.sh`). The memory limit is not enforced: Node's
+ * flags are derived from it, and tests compare `peakMb` with it. The process is killed at the end of the test.
  */
 export function startImage(
   t: Pick<ExecutionContext, 'teardown' | 'log' | 'passed'>,
@@ -68,20 +68,20 @@ export function startImage(
     if (!t.passed) t.log(name, output.split('\n').slice(-20).join('\n'));
   });
   return {
-    /** Its output so far. */
+    /** Returns the output so far. */
     output: () => output,
-    /** Its exit code, or the signal that ended it. */
+    /** Resolves to the exit code, or to the signal that ended the process. */
     ended,
     stop(): void {
       const pid = main();
       if (pid !== undefined) process.kill(pid, 'SIGTERM');
     },
-    /** The most memory that it and its children have had, in MB. */
+    /** Returns the peak memory of the process and its children, in MB. */
     peakMb(): number {
       look();
       return peak;
     },
-    /** Resolves when this URL returns 200. @throws Error with the output if the process ends before */
+    /** Resolves when this URL returns 200. @throws Error with the output if the process ends first */
     async answers(url: string): Promise<void> {
       const end = new AbortController();
       void ended.then(() => end.abort());
@@ -113,7 +113,7 @@ function childrenOf(pid: number | undefined): number[] {
   return readProcess(pid, `task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 }
 
-/** The resident memory of a process and its children now. */
+/** Returns the current resident memory of a process and its children, in MB. */
 function treeMb(pid: number): number {
   return memoryMb(pid, 'VmRSS') + childrenOf(pid).reduce((sum, child) => sum + treeMb(child), 0);
 }
@@ -123,7 +123,7 @@ function memoryMb(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   return Number(kb) / 1024;
 }
 
-/** Empty once it has ended. */
+/** Returns an empty string if the process has ended. */
 function readProcess(pid: number | undefined, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');

@@ -13,22 +13,21 @@ import { followLastingly } from '@parley/stories/lasting-follower';
 import { idsGrow, type SessionEvent } from '@parley/stories/session-events';
 import { eventually } from '@parley/testing/eventually';
 
-/** A request that failed, or an effect that did not come, with the time since the visitors came. */
+/** A failed request or a missing effect, with the time since the visitors started. */
 export interface Failure {
   who: string;
   atMs: number;
   why: string;
 }
 
-/** How long an effect in the background may take while its unit is replaced. */
+/** How long a background effect may take while its unit is replaced. */
 const patient = { timeoutMs: 90_000 };
 /** Uploads are throttled to ten a minute. */
 const uploadPauseMs = 7_000;
 
 /**
- * People who use all of an installation until they `leave`: conversations with passages, replies on subscriptions, evaluations,
- * uploads, registrations, logins, and queries and mutations one after the other. Nothing that they ask is asked again: each
- * refusal counts.
+ * Starts users of an installation, who continue until they `leave`: conversations with passages, replies on subscriptions, evaluations,
+ * uploads, registrations, logins, and sequences of queries and mutations. They do not retry requests, so every refusal counts as a failure.
  */
 export async function startVisitors(url: string) {
   const begun = performance.now();
@@ -38,7 +37,7 @@ export async function startVisitors(url: string) {
   const leaving = new AbortController();
   const { signal } = leaving;
 
-  /** Repeats the work; a failure is recorded, and the work starts anew. */
+  /** Repeats the work until the users leave. A failure is recorded, and the work starts again. */
   async function repeatedly(who: string, work: () => Promise<void>, pauseMs = 0): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -130,7 +129,7 @@ export async function startVisitors(url: string) {
     failures: failures as readonly Failure[],
     /** The number of completed rounds of each visitor. */
     done: done as Readonly<Record<string, number>>,
-    /** How often subscriptions have ended, by the reason, and were taken up again. */
+    /** The number of subscriptions that ended and were reopened, by reason. */
     outages: outages as Readonly<Record<string, number>>,
     sinceMs: () => Math.round(performance.now() - begun),
     /** Resolves when their current work has ended. */

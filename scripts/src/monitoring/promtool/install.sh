@@ -1,5 +1,5 @@
-# promtool, which evaluates rules of Prometheus, from the distribution's package, unpacked aside: all that apt writes goes into folders
-# of its own, so it needs no root and the machine's lists stay as they are.
+# Installs promtool, which evaluates rules of Prometheus, from the distribution's package, unpacked into a folder of its own. apt writes
+# only to folders of this script, so it needs no root and does not change the machine's package lists.
 apt-get --version >/dev/null && dpkg --version >/dev/null || unavailable 'there is no apt-get with Prometheus'
 mkdir -p state/lists/partial cache/archives/partial unpacked
 cat >apt.conf <<CONF

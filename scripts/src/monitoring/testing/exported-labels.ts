@@ -92,7 +92,7 @@ async function startAndStop(): Promise<void> {
   }
 }
 
-/** The metrics that are registered during `work`, with the unit of their registry. */
+/** Returns the metrics that are registered during `work`, with the unit of their registry. */
 async function registeredBy(work: () => Promise<void>): Promise<{ unit: string; metric: Metric }[]> {
   const registered: { registry: Registry; metric: Metric }[] = [];
   const { registerMetric } = Registry.prototype;

@@ -10,14 +10,14 @@ export interface Exported {
   valuesOf(metric: string, label: string): ReadonlySet<string> | undefined;
 }
 
-/** The labels of what a query returns, and what in it can never match. */
+/** The labels of a query's result, and the parts of the query that can never match. */
 export interface QueryLabels {
-  /** Undefined for a number. */
+  /** Undefined if the result is a number. */
   labels: ReadonlySet<string> | undefined;
   problems: string[];
 }
 
-/** Reads the labels of a query of Prometheus. @throws Error for what it does not know, such as `on (…)`. */
+/** Derives the labels of a Prometheus query's result. @throws Error for syntax that it does not support, such as `on (…)`. */
 export function queryLabels(query: string, exported: Exported): QueryLabels {
   const problems: string[] = [];
   const text = query.replaceAll('$__rate_interval', '5m');

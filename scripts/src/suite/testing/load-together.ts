@@ -1,4 +1,4 @@
-/** Loaded by ava in each process before the test file: imports the other files that share the process. */
+/** ava loads this module in each process before the test file. It imports the other files that share the process. */
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import test from 'ava';
