@@ -1,14 +1,14 @@
 import type { Node } from './addresses.ts';
 
-/** Who uses the API with a token. */
+/** A user of the Kubernetes API who authenticates with a token. */
 export interface ApiUser {
-  /** The name of its kubeconfig. */
+  /** The name of the user's kubeconfig, without extension. */
   file: string;
   user: string;
   group?: string;
 }
 
-/** The users of a cluster's own programs, and the administrator. Their rights are those of Kubernetes' default roles. */
+/** Returns the cluster's own programs and the administrator as API users. Kubernetes' default roles define their rights. */
 export function apiUsers(nodes: Node[]): ApiUser[] {
   return [
     { file: 'admin', user: 'admin', group: 'system:masters' },

@@ -8,7 +8,7 @@ import { images } from './programs.ts';
 
 const folder = join(import.meta.dirname, '../manifests');
 
-/** Fills the `${…}` of a manifest, which is YAML also before. @throws Error for one that has no value. */
+/** Replaces the `${…}` placeholders of a manifest. @throws Error for a placeholder without a value */
 export function fill(manifest: string, values: Record<string, string>): string {
   return manifest.replaceAll(/\$\{(\w+)\}/gu, (_, name: string) => {
     const value = values[name];
@@ -17,14 +17,14 @@ export function fill(manifest: string, values: Record<string, string>): string {
   });
 }
 
-/** The values of the manifests. */
+/** Returns the values of the placeholders in the manifests. */
 export function addonValues({ nodes, resolver }: { nodes: Node[]; resolver: string }): Record<string, string> {
   return {
     dnsService,
     dnsReplicas: nodes.length > 1 ? '2' : '1',
     corednsImage: images.coredns,
     metricsImage: images['metrics-server'],
-    // Without a server that pods reach, other names than those of the cluster do not exist.
+    // If pods can reach no DNS server of this machine, only names of the cluster resolve.
     forward: resolver === '' ? '' : 'forward . /etc/resolv.conf',
   };
 }

@@ -2,12 +2,12 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
 export interface Access {
-  /** The certificate of the authority. Without one the server's certificate is not verified. */
+  /** The authority's certificate. Without this value, the server's certificate is not verified. */
   authority?: string;
   token?: string;
 }
 
-/** @throws Error unless the answer is a success within two seconds. */
+/** Sends a GET request and returns the body. @throws Error unless the response is a 200 within two seconds */
 export function get(url: string, { authority, token }: Access = {}): Promise<string> {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const tls = authority ? { ca: authority } : { rejectUnauthorized: false };

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 import { apiService, hostAddress, type Node } from './addresses.ts';
 
-/** What a certificate is issued for. */
+/** The subject and the usage of a certificate. */
 export interface CertificateRequest {
-  /** The name of its files, `<name>.crt` and `<name>.key`. */
+  /** The name of the certificate's files, `<name>.crt` and `<name>.key`. */
   name: string;
   commonName: string;
-  /** The groups of the user that it identifies at the API server or at a kubelet. */
+  /** The user's group. The API server and kubelets read groups from this field. */
   organization?: string;
   usage: 'serverAuth' | 'clientAuth';
-  /** Addresses and names of a server. */
+  /** A server's IP addresses and DNS names. */
   hosts?: string[];
 }
 
-/** All certificates of a cluster with these nodes. */
+/** Returns the requests for all certificates of a cluster. */
 export function certificatesFor(nodes: Node[]): CertificateRequest[] {
   const api = 'kubernetes.default.svc.cluster.local';
   const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', api, 'localhost'];
@@ -39,7 +39,7 @@ export function certificatesFor(nodes: Node[]): CertificateRequest[] {
   ];
 }
 
-/** The extensions of a certificate, as openssl reads them. */
+/** Returns the extensions of a certificate in openssl's format. */
 export function extensions({ usage, hosts = [] }: CertificateRequest): string {
   const names = hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`);
   return [
@@ -63,7 +63,7 @@ export async function makeCertificates(
   const authority = ['-x509', '-subj', '/CN=parley-cluster', '-days', '365', '-keyout', 'ca.key', '-out', 'ca.crt'];
   const signsCertificates = ['-addext', 'keyUsage=critical,keyCertSign,digitalSignature'];
   await openssl('req', ...newKey, ...authority, ...signsCertificates);
-  // In the older of two formats: the API server takes no public key from the other.
+  // `ecparam` writes the older SEC1 format: the API server cannot read a public key from PKCS #8.
   await openssl('ecparam', '-genkey', '-name', 'prime256v1', '-noout', '-out', 'service-accounts.key');
   await Promise.all(
     requests.map(async (request) => {

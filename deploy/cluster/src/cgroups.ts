@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The group of all processes of a cluster, in every hierarchy. Pods have groups of their own below it. */
+/** The control group that contains all processes of a cluster, in every hierarchy. Pods have their own groups inside it. */
 export const clusterGroup = 'parley-cluster';
 
 /** A mounted hierarchy of control groups. */
@@ -13,13 +13,13 @@ export interface Hierarchy {
 }
 
 /**
- * The share of the processors that a cluster gets when others want them, as that of so many processes: what runs outside of groups
- * counts by the process, a group as one.
+ * The cluster's CPU weight, counted in processes: when CPU time is scarce, the cluster gets as much as 20 processes outside any group. The
+ * kernel treats a group like one process.
  */
 const processorShare = 20;
 const needed = ['cpu', 'cpuset', 'memory', 'pids'];
 
-/** The hierarchies in `/proc/self/mountinfo`. Those of version 2 have their controllers in a file. */
+/** Parses `/proc/self/mountinfo`. Controllers of version 2 are not listed there, but in a file of the hierarchy. */
 export function parseHierarchies(mountinfo: string): Hierarchy[] {
   return mountinfo.split('\n').flatMap((line): Hierarchy[] => {
     const [mount = '', filesystem = ''] = line.split(' - ');
@@ -31,7 +31,7 @@ export function parseHierarchies(mountinfo: string): Hierarchy[] {
   });
 }
 
-/** Those of this machine. One that lies below a later mount is left out. */
+/** Returns the hierarchies of this machine, without those that a later mount hides. */
 export function findHierarchies(): Hierarchy[] {
   const mounted = parseHierarchies(readFileSync('/proc/self/mountinfo', 'utf8'));
   const visible = new Map(mounted.map((each) => [each.folder, each]));
@@ -42,29 +42,29 @@ export function findHierarchies(): Hierarchy[] {
   });
 }
 
-/** The controllers that a kubelet needs and that are in none of these. */
+/** Returns the controllers that a kubelet needs and that no hierarchy has. */
 export function missingControllers(hierarchies: Hierarchy[]): string[] {
   return needed.filter((controller) => !hierarchies.some(({ controllers }) => controllers.includes(controller)));
 }
 
 /**
- * The hierarchy in which all processes of the cluster are found: a member of a group stays one when it leaves its parent, its
- * session, or its namespaces.
+ * Returns the hierarchy that is used to find all processes of the cluster: a process stays in its group even when it leaves its parent,
+ * session or namespaces.
  */
 function trackingHierarchy(hierarchies: Hierarchy[]): Hierarchy | undefined {
   return hierarchies.find(({ controllers }) => controllers.includes('pids'));
 }
 
 /**
- * Makes the cluster's groups, of which `names` are below the first one.
- * @returns the file to which a program of the cluster writes its pid.
+ * Creates the cluster's group and its subgroups: `system`, and one for each of `names`.
+ * @returns the file to which each program of the cluster writes its pid
  */
 export function makeGroups(names: string[], hierarchies = findHierarchies()): string {
   for (const { folder, version } of hierarchies) {
     for (const name of ['', 'system', ...names]) {
       const group = join(folder, clusterGroup, name);
       mkdirSync(group, { recursive: true });
-      // An empty set of processors admits no process; a new group of version 1 has one.
+      // A new group of version 1 has no processors assigned, and then accepts no process.
       if (version === 1) for (const file of ['cpuset.cpus', 'cpuset.mems']) inherit(group, file);
     }
   }
@@ -82,14 +82,14 @@ function inherit(group: string, file: string): void {
   writeFileSync(target, readFileSync(join(group, '..', file), 'utf8'));
 }
 
-/** The groups at and below one, the deepest first. */
+/** Returns a group and all its subgroups, the deepest first. */
 function groupsBelow(group: string): string[] {
   if (!existsSync(group)) return [];
   const inner = readdirSync(group, { withFileTypes: true }).filter((each) => each.isDirectory());
   return [...inner.flatMap(({ name }) => groupsBelow(join(group, name))), group];
 }
 
-/** The pids of all processes of the cluster. */
+/** Returns the pids of all processes of the cluster. */
 function clusterProcesses(hierarchies: Hierarchy[]): number[] {
   const tracking = trackingHierarchy(hierarchies);
   if (!tracking) return [];
@@ -97,12 +97,12 @@ function clusterProcesses(hierarchies: Hierarchy[]): number[] {
     try {
       return readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
     } catch {
-      return []; // the group has just gone
+      return []; // the group was just removed
     }
   });
 }
 
-/** Kills all processes of the cluster, those of pods included, and removes its groups. @throws Error when some do not end. */
+/** Kills all processes of the cluster, including those of pods, and removes its groups. @throws Error if processes do not end */
 export async function endGroups(): Promise<void> {
   const deadline = Date.now() + 30_000;
   const hierarchies = findHierarchies();
@@ -119,11 +119,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 
-/** @returns whether none is left: one with a process that is about to end cannot be removed yet. */
+/** @returns whether all groups were removed: a group whose last process is still ending cannot be removed yet */
 function removeGroups(hierarchies: Hierarchy[]): boolean {
   let done = true;
   for (const group of hierarchies.flatMap(({ folder }) => groupsBelow(join(folder, clusterGroup)))) {

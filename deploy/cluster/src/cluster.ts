@@ -42,14 +42,14 @@ export interface ClusterOptions {
 }
 
 export interface Removed {
-  /** What is otherwise on this machine than before `up`, where `up` came to note that. */
+  /** Differences between this machine and its state before `up`; undefined if `up` failed before it recorded that state. */
   differences?: string[];
 }
 
 /**
- * Installs what is missing, and starts a cluster unless it is up. Nothing of it is left after a failed or aborted start but its folder,
- * with the logs.
- * @throws UnavailableError that names everything this machine lacks.
+ * Installs missing programs, and starts a cluster unless one is up. After a failed or aborted start, only the state folder with the logs
+ * remains.
+ * @throws UnavailableError that names everything this machine lacks
  */
 export async function up(nodes: Node[], options: ClusterOptions): Promise<void> {
   const { folders, signal, say } = options;
@@ -60,7 +60,7 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   await exclusively(lockOf(folders), signal, async () => {
     const present = readNodes(folders);
     const ended = stopped(folders);
-    // Where all have ended, as after a restart of the machine, there is nothing to lose.
+    // If all programs have ended, as after a restart of the machine, the old cluster can be removed.
     if (present.length > 0 && ended.length < programsOf(present).length) {
       if (ended.length > 0) throw new Error(`these have ended: ${ended.join(', ')}; scripts/cluster down comes first`);
       if (present.length === nodes.length) return;
@@ -71,10 +71,7 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   });
 }
 
-/**
- * Stops the cluster and removes all it has made on this machine, its data included.
- * @returns undefined if there was no cluster.
- */
+/** Stops the cluster and removes everything it created on this machine, including its data. @returns undefined if there was no cluster */
 export async function down(options: ClusterOptions): Promise<Removed | undefined> {
   return exclusively(lockOf(options.folders), options.signal, () => clear(options));
 }
@@ -95,7 +92,7 @@ async function clear({ folders, signal, say }: ClusterOptions): Promise<Removed 
 const lockOf = ({ state }: ClusterFolders) => `${state}.lock`;
 const tracesOf = ({ state }: ClusterFolders) => join(state, 'before.json');
 
-/** @throws Error if the cluster that stands belongs to another checkout: bridge, ports and cgroups are those of the machine. */
+/** @throws Error if another checkout's cluster is up: a machine has only one bridge, one set of ports and one cgroup for clusters */
 function refuseOther({ state }: ClusterFolders): void {
   const other = standingCluster();
   if (other !== undefined && other !== state)
@@ -119,7 +116,7 @@ async function start(nodes: Node[], { folders, signal, say }: ClusterOptions): P
   const stop = new AbortController();
   const group = makeGroups(nodes.map(({ name }) => name));
   const run: Run = { tools, state, signal: AbortSignal.any([signal, stop.signal]), group };
-  /** Unlike Promise.all, waits for all of them: nothing may be started after a failed start. */
+  /** Unlike Promise.all, waits for all promises, so that nothing starts after another start has failed. */
   const together = async (work: Promise<unknown>[]) => {
     for (const each of work) each.catch((error: unknown) => stop.abort(error));
     await Promise.allSettled(work);
@@ -161,7 +158,7 @@ async function startParts(
   step('DNS and metrics-server are ready');
 }
 
-/** A node's containerd, with the images of the cluster's own pods. */
+/** Starts a node's containerd and imports the images of the cluster's own pods. */
 async function startRuntime(run: Run, node: Node): Promise<void> {
   await startContainerd(run, node);
   for (const program of ['pause', 'coredns', 'metrics-server'] as const) {
@@ -202,7 +199,7 @@ async function writeAccess({ state, signal }: Run, nodes: Node[]): Promise<Contr
   return { certificates, kubeconfigs: state, tokens: file };
 }
 
-/** An answer of the API to the administrator. */
+/** Sends a GET request to the API as the administrator. */
 export function ask({ state }: Pick<ClusterFolders, 'state'>, path: string): Promise<string> {
   const { users }: { users: [{ user: { token: string } }] } = JSON.parse(
     readFileSync(join(state, 'admin.kubeconfig'), 'utf8'),
@@ -212,13 +209,13 @@ export function ask({ state }: Pick<ClusterFolders, 'state'>, path: string): Pro
 }
 
 export interface ClusterState {
-  /** Programs that do not run. */
+  /** Names of programs that should run and do not. */
   stopped: string[];
   nodes: Readiness[];
   pods: Readiness[];
 }
 
-/** The state of the cluster; undefined if there is none. */
+/** Returns the state of the cluster; undefined if there is none. */
 export async function status(folders: ClusterFolders): Promise<ClusterState | undefined> {
   refuseOther(folders);
   if (standingCluster() === undefined) return undefined;
@@ -231,12 +228,12 @@ export async function status(folders: ClusterFolders): Promise<ClusterState | un
 
 const programsOf = (nodes: Node[]) => [...controlPlane, ...nodes.flatMap(programsOfNode)];
 
-/** The programs that should run and do not. */
+/** Returns the names of programs that should run and do not. */
 function stopped(folders: Pick<ClusterFolders, 'state'>): string[] {
   return programsOf(readNodes(folders)).filter((name) => findProgram(folders, name) === undefined);
 }
 
-/** Waits for the nodes and for the pods of `kube-system`. @throws Error that says what is not ready. */
+/** Waits until all nodes and all pods are ready. @throws Error that names what is not ready in time */
 async function untilReady(folders: ClusterFolders, signal: AbortSignal): Promise<void> {
   const readySignal = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   for (;;) {

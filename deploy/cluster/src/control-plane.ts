@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { apiPort, hostAddress, servicesRange } from './addresses.ts';
 
-/** Where the control plane keeps and finds things. */
+/** The files that the control plane reads. */
 export interface ControlPlaneFiles {
-  /** The folder of the certificates. */
+  /** The folder with the certificates. */
   certificates: string;
-  /** The folder of the kubeconfigs. */
+  /** The folder with the kubeconfigs. */
   kubeconfigs: string;
-  /** The API server's file of tokens. */
+  /** The token file of the API server. */
   tokens: string;
 }
 
 const flags = (values: Record<string, string | number | boolean>) =>
   Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 
-/** Its data are deleted with the cluster, so nothing waits for the disk. */
+/** Returns etcd's flags. etcd does not sync to disk, because `down` deletes its data anyway. */
 export function etcdArgs({ client, peer }: { client: number; peer: number }): string[] {
   const clientUrl = `http://127.0.0.1:${client}`;
   const peerUrl = `http://127.0.0.1:${peer}`;
@@ -53,7 +53,7 @@ export function apiServerArgs({ certificates, tokens }: ControlPlaneFiles, etcdP
     'kubelet-client-key': key('kubelet-client'),
     'kubelet-certificate-authority': certificate('ca'),
     'kubelet-preferred-address-types': 'InternalIP',
-    // It is on no node, so that Services do not lead it to aggregated APIs.
+    // The API server runs outside the nodes, so it calls aggregated APIs at their pods' addresses instead of through Services.
     'enable-aggregator-routing': true,
     'requestheader-client-ca-file': certificate('ca'),
     'requestheader-allowed-names': 'front-proxy',

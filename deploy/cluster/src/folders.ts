@@ -13,7 +13,7 @@ export const folders: ClusterFolders = {
   state: join(root, '.parley/cluster/run'),
 };
 
-/** The kubeconfig of the administrator. */
+/** Returns the path of the administrator's kubeconfig. */
 export function adminKubeconfig({ state }: Pick<ClusterFolders, 'state'>): string {
   return join(state, 'admin.kubeconfig');
 }

@@ -6,22 +6,22 @@ import { setSysctl } from './sysctls.ts';
 
 const table = 'parley_cluster';
 
-/** The state folder of the cluster that stands on this machine, of whatever checkout. */
+/** Returns the state folder of the cluster that is up on this machine, even if another checkout started it. */
 export function standingCluster(): string | undefined {
   const file = `/sys/class/net/${bridge}/ifalias`;
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
 }
 
 /**
- * Makes the bridge, which only one cluster of a machine can have.
- * @param owner the state folder, which is noted at the bridge.
+ * Creates the bridge. A machine has only one, so only one cluster can be up.
+ * @param owner the state folder, stored as the bridge's alias
  */
 export async function makeBridge(owner: string, signal: AbortSignal): Promise<void> {
   await exec('ip', ['link', 'add', bridge, 'type', 'bridge'], { signal });
   await exec('ip', ['link', 'set', bridge, 'alias', owner], { signal });
 }
 
-/** Gives this machine its address on the bridge, and lets pods reach the world by masquerading. */
+/** Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. */
 export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise<void> {
   const ip = (...args: string[]) => exec('ip', args, { signal });
   await ip('addr', 'add', `${hostAddress}/24`, 'dev', bridge);
@@ -32,7 +32,7 @@ export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise
   await exec(nft, [`table ip ${table} { ${chain}; }`], { signal });
 }
 
-/** Connects a node, given the process that holds its namespaces. */
+/** Connects a node to the bridge. @param pid the process that holds the node's namespaces */
 export async function connectNode(node: Node, pid: number, signal: AbortSignal): Promise<void> {
   const { name, address, link, pods } = node;
   const ip = (...args: string[]) => exec('ip', args, { signal });
@@ -48,19 +48,19 @@ export async function connectNode(node: Node, pid: number, signal: AbortSignal):
   await ip('route', 'add', pods, 'via', address, 'dev', bridge);
 }
 
-/** Lets this machine reach Services, through this node. */
+/** Routes this machine's traffic to Services through a node. */
 export async function routeServices({ address }: Node, signal: AbortSignal): Promise<void> {
   await exec('ip', ['route', 'replace', servicesRange, 'via', address, 'dev', bridge], { signal });
 }
 
-/** Removes everything of the above; the routes go with the bridge. */
+/** Removes the links, the bridge with its routes, and the masquerading. */
 export async function removeHostNetwork(nft: string): Promise<void> {
   for (const { link } of nodesOf(maxNodes)) if (existsSync(`/sys/class/net/${link}`)) await removeLink(link);
   if (existsSync(`/sys/class/net/${bridge}`)) await removeLink(bridge);
-  if (existsSync(nft)) await exec(nft, ['delete', 'table', 'ip', table]).catch(() => undefined); // there is none
+  if (existsSync(nft)) await exec(nft, ['delete', 'table', 'ip', table]).catch(() => undefined); // the table does not exist
 }
 
-/** The kernel removes a link itself when the namespace of its other end has gone, which may be at the same time. */
+/** Removes a link. The kernel may remove it at the same time, when the namespace of its other end disappears. */
 async function removeLink(link: string): Promise<void> {
   for (let attempt = 0; existsSync(`/sys/class/net/${link}`); attempt++) {
     await exec('ip', ['link', 'delete', link]).catch((error: unknown) => {

@@ -3,8 +3,8 @@ import { ctr } from './node.ts';
 import { readNodes } from './nodes.ts';
 
 /**
- * Gives every node the images of an archive, as `docker save` or buildah writes it. Their names are those in the archive.
- * @throws Error if no cluster runs.
+ * Imports the images of an archive on every node under their names in the archive. `docker save` and buildah write such archives.
+ * @throws Error if a node does not run
  */
 export async function importImages(folders: ClusterFolders, archive: string, signal: AbortSignal): Promise<void> {
   for (const node of readNodes(folders)) await ctr({ ...folders, signal }, node, ['images', 'import', archive]);

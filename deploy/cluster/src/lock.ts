@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Runs `work` while no other process of this machine runs such work with that file. The lock ends with this process. */
+/** Runs `work` while no other process on this machine holds the lock of this file. The lock is released when this process ends. */
 export async function exclusively<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const holder = spawn('flock', [file, 'sh', '-c', 'echo locked; exec cat'], {
@@ -17,7 +17,7 @@ export async function exclusively<T>(file: string, signal: AbortSignal, work: ()
     return await work();
   } finally {
     holder.stdin.end();
-    holder.stdin.on('error', () => undefined); // it has ended before
+    holder.stdin.on('error', () => undefined); // flock has already ended
     await ended;
   }
 }

@@ -3,18 +3,18 @@ import { dnsService, type Node, servicesRange } from './addresses.ts';
 import { clusterGroup } from './cgroups.ts';
 import { images } from './programs.ts';
 
-/** The node's folder, as its programs see it (`node.sh`). */
+/** The path of the node's folder inside its mount namespace (`node.sh`). */
 export const inside = '/run/parley';
 export const containerdSocket = `${inside}/containerd/containerd.sock`;
-/** The bridge of a node's pods. */
+/** The bridge that connects a node's pods. */
 const podBridge = 'cni0';
 
 export const ports = { kubeletHealth: 10_248, proxyHealth: 10_256, routerHealth: 20_244 };
 
-/** The group of a node's pods; kubelet makes groups of its own below it. */
+/** Returns the control group of a node's pods. kubelet creates its own groups inside it. */
 export const groupOf = ({ name }: Node) => `${clusterGroup}/${name}`;
 
-/** Nobody may lower an out-of-memory score in a container without that capability, hence `restrict_oom_score_adj`. */
+/** Returns containerd's configuration. `restrict_oom_score_adj`: a container without CAP_SYS_RESOURCE cannot lower out-of-memory scores. */
 export function containerdConfig({ cniPlugins }: { cniPlugins: string }): string {
   return `version = 2
 root = "${inside}/containerd/root"
@@ -37,7 +37,10 @@ state = "${inside}/containerd/state"
 `;
 }
 
-/** Packets keep the addresses of their pods, by which NetworkPolicies are enforced; the machine masquerades what leaves it. */
+/**
+ * Returns the CNI configuration. Nodes do not masquerade, because NetworkPolicies match the pods' own addresses; this machine masquerades
+ * traffic to other networks.
+ */
 export function cniConfig({ pods }: Node): string {
   const ipam = {
     type: 'host-local',
@@ -77,7 +80,7 @@ export function kubeletConfig(node: Node): string {
       clusterDNS: [dnsService],
       resolvConf: `${inside}/resolv.conf`,
       volumePluginDir: `${inside}/volume-plugins`,
-      // The disk is shared with everything else on this machine.
+      // Low limits, because the disk is shared with everything else on this machine.
       evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
       imageGCHighThresholdPercent: 100,
       imageGCLowThresholdPercent: 99,
@@ -98,7 +101,7 @@ export function kubeletArgs({ name, address }: Node): string[] {
   ];
 }
 
-/** Limits of connection tracking belong to the machine, and stay as they are. */
+/** Returns kube-proxy's configuration. It leaves the limits of connection tracking unchanged, because they apply to the whole machine. */
 export function proxyConfig({ name, address }: Node): string {
   return JSON.stringify(
     {
@@ -110,7 +113,7 @@ export function proxyConfig({ name, address }: Node): string {
       healthzBindAddress: `${address}:${ports.proxyHealth}`,
       metricsBindAddress: `${address}:10249`,
       clientConnection: { kubeconfig: `${inside}/kube-proxy.kubeconfig` },
-      // What comes from elsewhere, as from this machine, is masqueraded, so that its answers come back through this node.
+      // Traffic that does not come from this bridge, such as this machine's, is masqueraded, so that responses return through this node.
       detectLocalMode: 'BridgeInterface',
       detectLocal: { bridgeInterface: podBridge },
       conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -121,7 +124,7 @@ export function proxyConfig({ name, address }: Node): string {
   );
 }
 
-/** Only its firewall, which enforces NetworkPolicies. */
+/** Returns the flags of kube-router, which runs only as the firewall that enforces NetworkPolicies. */
 export function routerArgs({ name }: Node): string[] {
   return [
     `--kubeconfig=${inside}/kube-router.kubeconfig`,
@@ -136,7 +139,7 @@ export function routerArgs({ name }: Node): string[] {
   ];
 }
 
-/** The DNS servers of this machine that pods can reach, too: a loopback address would be their own. */
+/** Returns a resolv.conf with the DNS servers that pods can also reach. In a pod, a loopback address would be the pod's own. */
 export function resolvConf(machines: string): string {
   const servers = [...machines.matchAll(/^nameserver\s+(\S+)/gmu)].flatMap(([, server = '']) =>
     isIPv4(server) && !server.startsWith('127.') ? [server] : [],

@@ -19,10 +19,10 @@ import {
 import { command, findProgram, type Run, startOne } from './process.ts';
 import { programFolder, scriptsFolder } from './programs.ts';
 
-/** The folder of a node, which its programs see as `/run/parley`. */
+/** Returns the folder of a node, which its programs see as `/run/parley`. */
 export const nodeFolder = ({ state }: Pick<Run, 'state'>, { name }: Node) => join(state, name);
 
-/** The programs of a node, by the names of their folders in `programs`. */
+/** Returns the names of a node's programs, which are also the names of their folders in `programs`. */
 export const programsOfNode = ({ name }: Node) =>
   ['namespaces', 'containerd', 'kubelet', 'kube-proxy', 'kube-router'].map((program) => `${name}-${program}`);
 
@@ -47,14 +47,14 @@ export function writeNodeFiles(run: Run, node: Node): void {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 }
 
-/** The command that runs one in the namespaces of a node. */
+/** Returns the command prefix that runs a program in a node's namespaces. */
 function inNode(run: Pick<Run, 'state'>, { name }: Node): string[] {
   const pid = findProgram(run, `${name}-namespaces`);
   if (pid === undefined) throw new Error(`${name} does not run`);
   return ['nsenter', '--net', '--mount', '--target', String(pid)];
 }
 
-/** Makes the namespaces of a node, connects it, and starts its containerd. */
+/** Creates a node's namespaces, connects them to the bridge, and starts containerd. */
 export async function startContainerd(run: Run, node: Node): Promise<void> {
   const folder = nodeFolder(run, node);
   const unshared = [
@@ -77,14 +77,14 @@ export async function startContainerd(run: Run, node: Node): Promise<void> {
   await startOne(run, `${node.name}-containerd`, args, () => ctr(run, node, ['version']));
 }
 
-/** Runs `ctr` on the containerd of a node. */
+/** Runs `ctr` on a node's containerd. */
 export async function ctr(run: Pick<Run, 'state' | 'tools' | 'signal'>, node: Node, args: string[]): Promise<string> {
   const [nsenter = '', ...enter] = inNode(run, node);
   const program = [command(run.tools, 'packages', 'ctr'), '--address', containerdSocket, '--namespace', 'k8s.io'];
   return exec(nsenter, [...enter, ...program, ...args], { signal: run.signal });
 }
 
-/** Starts what makes a node of it: kubelet, and kube-proxy for Services. */
+/** Starts kubelet, which registers the node, and kube-proxy, which serves Services. */
 export async function startKubelet(run: Run, node: Node): Promise<void> {
   const kubernetes = (name: string) => command(run.tools, 'kubernetes', name);
   await Promise.all([
@@ -99,7 +99,7 @@ export async function startKubelet(run: Run, node: Node): Promise<void> {
   ]);
 }
 
-/** Starts what enforces NetworkPolicies. It ends where the API does not know its node yet. */
+/** Starts kube-router, which enforces NetworkPolicies. It ends at once if its node is not registered yet. */
 export async function startRouter(run: Run, node: Node): Promise<void> {
   await startIn(run, node, 'kube-router', [command(run.tools, 'kube-router'), ...routerArgs(node)], ports.routerHealth);
 }

@@ -5,12 +5,12 @@ import type { ClusterFolders } from './folders.ts';
 
 const fileOf = ({ state }: Pick<ClusterFolders, 'state'>) => join(state, 'nodes.json');
 
-/** Stores of how many nodes the cluster is. */
+/** Stores the number of nodes. */
 export function writeNodes(folders: Pick<ClusterFolders, 'state'>, nodes: Node[]): void {
   writeFileSync(fileOf(folders), JSON.stringify({ count: nodes.length }));
 }
 
-/** The nodes of the cluster in this folder; none if there is no cluster. */
+/** Returns the nodes of the cluster; an empty list if there is no cluster. */
 export function readNodes(folders: Pick<ClusterFolders, 'state'>): Node[] {
   if (!existsSync(fileOf(folders))) return [];
   const { count }: { count: number } = JSON.parse(readFileSync(fileOf(folders), 'utf8'));

@@ -2,16 +2,19 @@ import { join } from 'node:path';
 import { findProcess, type Program, startProgram } from '@parley/servers/server';
 import { type ProgramName, programFolder, scriptsFolder } from './programs.ts';
 
-/** What the programs of a cluster are started with. */
+/** What every start of a program needs. */
 export interface Run {
   tools: string;
   state: string;
-  /** The file by which a program joins the cluster's cgroup. */
+  /** The file to which a program writes its pid to join the cluster's cgroup. */
   group: string;
   signal: AbortSignal;
 }
 
-/** The folder of a program that runs, with its log and its record; `name` may have the name of its node in front. */
+/**
+ * Returns the folder of a running program, with its log and its record.
+ * @param name the program's name, for a node's program preceded by the node's name
+ */
 export function homeOf({ state }: Pick<Run, 'state'>, name: string): string {
   return join(state, 'programs', name);
 }
@@ -20,17 +23,17 @@ export function findProgram(run: Pick<Run, 'state'>, name: string): number | und
   return findProcess(homeOf(run, name));
 }
 
-/** The path of a command of an installed program. */
+/** Returns the path of a command of an installed program. */
 export function command(tools: string, program: ProgramName, name: string = program): string {
   return join(programFolder(tools, program), program === 'packages' ? 'bin' : '', name);
 }
 
-/** The PATH of all programs: the unpacked packages before those of the machine. */
+/** Returns the PATH for all programs: the unpacked packages come before the machine's own folders. */
 export function pathOf(tools: string): string {
   return `${join(programFolder(tools, 'packages'), 'bin')}:${process.env.PATH ?? ''}`;
 }
 
-/** Starts one program of the cluster, and waits until it answers. It runs until `down`. @returns its pid. */
+/** Starts a program of the cluster, which runs until `down`. Resolves with its pid when `ask` succeeds. */
 export function startOne(run: Run, name: string, args: string[], ask: Program['ask']): Promise<number> {
   const { tools, group, signal } = run;
   const env = { PATH: pathOf(tools), GROUP: group };

@@ -4,8 +4,8 @@ import { ensureInstalled, type InstallOptions, isInstalled } from '@parley/serve
 const scripts = join(import.meta.dirname, '../programs');
 
 /**
- * The programs of a cluster. `revision` is incremented when `install.sh` changes what it installs, `minutes` is about what that takes
- * on two processors.
+ * The programs of a cluster. Increment `revision` when `install.sh` installs something else. `minutes`: the approximate build time on two
+ * processors.
  */
 const declared = {
   packages: { title: 'containerd, runc, CNI, iptables', version: '1', revision: 1, minutes: 1, from: 'apt' },
@@ -27,28 +27,28 @@ export const programs = Object.entries(declared).map(([name, { version, revision
   scripts: join(scripts, name),
 }));
 
-/** The folder with the manifests and scripts that are no program's own. */
+/** The folder with the scripts that belong to no single program. */
 export const scriptsFolder = scripts;
 
-/** Where a program is installed. */
+/** Returns the folder in which a program is installed. */
 export function programFolder(tools: string, name: ProgramName): string {
   const { version, revision } = declared[name];
   return join(tools, `${name}-${version}-${revision}`);
 }
 
-/** The name of the image that is made of a program. */
+/** The names of images that contain a program. */
 export const images = {
   pause: `registry.k8s.io/pause:${declared.pause.version}`,
   coredns: `registry.k8s.io/coredns/coredns:v${declared.coredns.version}`,
   'metrics-server': `registry.k8s.io/metrics-server/metrics-server:v${declared['metrics-server'].version}`,
 };
 
-/** The programs that are not installed yet. */
+/** Returns the programs that are not installed yet. */
 export function notInstalled(tools: string) {
   return programs.filter((program) => !isInstalled(program, tools));
 }
 
-/** Installs what is missing, one after the other, because each build uses all processors. */
+/** Installs missing programs one after the other, because each build uses all processors. */
 export async function installPrograms({ tools, signal, say }: InstallOptions): Promise<void> {
   for (const program of notInstalled(tools)) {
     await ensureInstalled(program, { tools, signal, say: (line) => say(`${program.title}: ${line}`) });

@@ -13,7 +13,7 @@ interface KubernetesObject {
   };
 }
 
-/** An answer of the API, `kubectl get nodes -o json`. */
+/** A list of the Kubernetes API, as `kubectl get nodes -o json` prints it. */
 export interface ObjectList {
   items: KubernetesObject[];
 }
@@ -22,7 +22,7 @@ export interface Readiness {
   /** The name; for a pod, preceded by its namespace. */
   name: string;
   ready: boolean;
-  /** Why it is not. */
+  /** Why the node or pod is not ready. */
   reason?: string;
 }
 
@@ -38,7 +38,7 @@ export function nodesIn({ items }: ObjectList): Readiness[] {
   });
 }
 
-/** Pods that have completed count as ready. */
+/** Returns the readiness of pods. Completed pods count as ready. */
 export function podsIn({ items }: ObjectList): Readiness[] {
   return items.map((item) => {
     const { name, namespace } = item.metadata;

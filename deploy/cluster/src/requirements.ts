@@ -5,32 +5,32 @@ import { bridge, podsRange, servicesRange } from './addresses.ts';
 import { findHierarchies, missingControllers } from './cgroups.ts';
 import { notInstalled } from './programs.ts';
 
-/** What a cluster needs of a machine. */
+/** The properties of a machine that a cluster depends on. */
 export interface Machine {
   platform: string;
-  /** The effective user and capabilities, the latter as a set of bits. */
+  /** The effective user id. `capabilities`: a bit set. */
   uid: number;
   capabilities: bigint;
   /** The content of /proc/filesystems. */
   filesystems: string;
   missingControllers: string[];
-  /** Programs that the PATH has. */
+  /** Reports whether PATH contains the program. */
   has(program: string): boolean;
-  /** `go version`; undefined where there is none, or where everything is built. */
+  /** The output of `go version`; undefined if there is no Go, or if no program needs to be built. */
   goVersion: string | undefined;
-  /** Whether programs are still to be installed by these. */
+  /** Whether programs must still be built with Go. `unpacks`: whether packages must still be unpacked. */
   builds: boolean;
   unpacks: boolean;
-  /** Addresses of other interfaces of this machine, with their lengths. */
+  /** The IPv4 addresses of this machine's other network interfaces. */
   addresses: { interface: string; address: string }[];
 }
 
 const commands = ['flock', 'ip', 'mount', 'nsenter', 'openssl', 'setpriv', 'unshare'];
-/** CoreDNS asks for the newest Go of all. */
+/** CoreDNS requires the newest Go of all programs. */
 const oldestGo = 25;
 const capabilities = { CAP_NET_ADMIN: 12n, CAP_SYS_ADMIN: 21n };
 
-/** Everything that this machine lacks, a sentence for each. */
+/** Lists everything that this machine lacks, in one sentence each. */
 export function missingOn(machine: Machine): string[] {
   if (machine.platform !== 'linux') return ['Linux: Kubernetes needs its namespaces and cgroups'];
   const lacks: string[] = [];
@@ -63,7 +63,7 @@ function isRecent(version: string | undefined): boolean {
   return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= oldestGo);
 }
 
-/** This machine. */
+/** Reads the properties of this machine. */
 export async function lookAtMachine(tools: string): Promise<Machine> {
   const open = notInstalled(tools);
   const isLinux = process.platform === 'linux';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The kernel's settings that a kubelet and this package change, as they belong to the machine and not to a network namespace. */
+/** Kernel settings that kubelet and this package change. They apply to the whole machine, not to one network namespace. */
 const changed = [
   'kernel/keys/root_maxbytes',
   'kernel/keys/root_maxkeys',
@@ -15,14 +15,14 @@ const changed = [
 const path = (name: string) => join('/proc/sys', name);
 const read = (name: string) => readFileSync(path(name), 'utf8').trim();
 
-/** Stores the present values in a file, unless it has them from an earlier start. */
+/** Stores the current values in a file, unless the file exists from an earlier start. */
 export function keepSysctls(file: string): void {
   if (existsSync(file)) return;
   const present = changed.filter((name) => existsSync(path(name)));
   writeFileSync(file, JSON.stringify(Object.fromEntries(present.map((name) => [name, read(name)]))));
 }
 
-/** Sets the stored values again. */
+/** Restores the stored values. */
 export function restoreSysctls(file: string): void {
   if (!existsSync(file)) return;
   const values: Record<string, string> = JSON.parse(readFileSync(file, 'utf8'));

@@ -4,10 +4,10 @@ import { exec } from '@parley/servers/exec';
 import { findHierarchies } from './cgroups.ts';
 import { programs } from './programs.ts';
 
-/** What a cluster could leave on a machine: a list of lines for each kind. */
+/** State of a machine that a cluster could change, as lines of text for each kind. */
 export type Traces = Record<string, string[]>;
 
-/** Folders that Kubernetes and container runtimes make outside the ones they are given. */
+/** Folders that Kubernetes and container runtimes create outside their configured folders. */
 const folders = [
   '/etc/cni',
   '/opt/cni',
@@ -28,10 +28,10 @@ const folders = [
 
 const legacyTables = '/proc/net/ip_tables_names';
 const sysctls = ['kernel/keys', 'net/bridge', 'net/ipv4', 'net/ipv4/conf/all', 'net/netfilter', 'vm'];
-/** They change by themselves, or reading them does something. */
+/** Settings that change by themselves, or that must not be read. */
 const volatile = /\/(?:nf_conntrack_count|stat_refresh|compact_memory|drop_caches)$/u;
 
-/** Looks at everything that a cluster changes on this machine. */
+/** Reads everything that a cluster may change on this machine. */
 export async function lookForTraces({ tools, nft }: { tools: string; nft: string }): Promise<Traces> {
   const ip = async (...args: string[]) => linesOf(await exec('ip', args));
   return {
@@ -40,7 +40,7 @@ export async function lookForTraces({ tools, nft }: { tools: string; nft: string
     routes: await ip('route', 'show', 'table', 'all'),
     rules: await ip('rule'),
     nftables: linesOf(await exec(nft, ['list', 'ruleset'])),
-    // Those of iptables that are no rules of nftables.
+    // Legacy iptables tables, which are not part of nftables.
     iptables: existsSync(legacyTables) ? linesOf(readFileSync(legacyTables, 'utf8')) : [],
     mounts: linesOf(readFileSync('/proc/self/mountinfo', 'utf8')).map((line) => line.split(' ').slice(3, 5).join(' ')),
     cgroups: findHierarchies().flatMap(({ folder }) => foldersIn(folder)),
@@ -62,7 +62,7 @@ function linkOf(path: string): string {
   }
 }
 
-/** The running programs that were installed for clusters. */
+/** Returns the running processes of programs that were installed for clusters. */
 function processesOf(tools: string): string[] {
   const installed = programs.map(({ folder }) => `${join(tools, folder)}/`);
   const pids = readdirSync('/proc').filter((name) => /^\d+$/u.test(name));
@@ -90,11 +90,11 @@ function valueOf(file: string): string[] {
   try {
     return [`${file} ${readFileSync(file, 'utf8').trim()}`];
   } catch {
-    return []; // only to be written
+    return []; // a write-only setting
   }
 }
 
-/** What differs, a line for each: `+` is there now, `-` was there before. */
+/** Compares two states, with one line for each difference: `+` was added, `-` was removed. */
 export function differences(before: Traces, after: Traces): string[] {
   return Object.keys({ ...before, ...after }).flatMap((kind) => {
     const [was, is] = [new Set(before[kind]), new Set(after[kind])];

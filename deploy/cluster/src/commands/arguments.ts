@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { UsageError } from './command.ts';
 
-/** Parses the arguments of a command. @throws UsageError for those that it does not have. */
+/** Parses the arguments of a command. @throws UsageError for unknown arguments */
 export function parseArguments<Options extends ParseArgsOptionsConfig>(args: string[], options: Options) {
   try {
     return parseArgs({ args, options, strict: true, allowPositionals: false }).values;

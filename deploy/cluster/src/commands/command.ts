@@ -1,9 +1,9 @@
 import type { ClusterFolders } from '../folders.ts';
 
-/** What a command of `scripts/cluster` gets. */
+/** The input of a command of `scripts/cluster`. */
 export interface CommandOptions {
   folders: ClusterFolders;
-  /** The command's arguments after its name. */
+  /** The arguments after the command's name. */
   args: string[];
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
@@ -16,7 +16,7 @@ export interface CommandOptions {
 /** @returns the exit code. */
 export type Command = (options: CommandOptions) => Promise<number>;
 
-/** Wrong arguments: the usage is shown. */
+/** The arguments are wrong; the usage is printed. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -6,7 +6,7 @@ import type { Buildah } from './buildah.ts';
 const registryUrl = 'https://registry-1.docker.io/v2/';
 const reachedWithinMs = 5_000;
 const debian = { suite: 'bookworm', mirror: 'http://deb.debian.org/debian', packages: 'ca-certificates,libstdc++6' };
-/** What of a Debian no process of an image reads. */
+/** Folders of Debian that no process in an image reads. */
 const unread = ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man', 'usr/share/locale', 'var/log'];
 
 const file = `FROM scratch
@@ -18,12 +18,12 @@ CMD ["node"]
 interface BaseOptions {
   buildah: Buildah;
   checkout: string;
-  /** Where the root of a Debian is made. */
+  /** The folder in which a Debian root file system is made. */
   folder: string;
   say(line: string): void;
 }
 
-/** The base image that a Dockerfile names. @throws Error where it names none */
+/** Returns the base image that a Dockerfile names. @throws Error if it names none */
 export async function namedBase(dockerfile: string): Promise<string> {
   const [, image] = /^ARG NODE_IMAGE=(\S+)$/mu.exec(await readFile(dockerfile, 'utf8')) ?? [];
   if (image === undefined) throw new Error(`${dockerfile} names no NODE_IMAGE`);
@@ -31,8 +31,8 @@ export async function namedBase(dockerfile: string): Promise<string> {
 }
 
 /**
- * Has the base image in the builder's store: that of the registry, or where no registry is reached one of the same name made of
- * Debian's packages and of the Node and npm of this checkout.
+ * Makes sure that the builder has the base image. Pulls it from the registry; if the registry cannot be reached, builds an image of the
+ * same name from Debian packages and this checkout's Node and npm.
  */
 export async function ensureBase(image: string, { buildah, checkout, folder, say }: BaseOptions): Promise<void> {
   if (await buildah.has(image)) return;
@@ -52,7 +52,7 @@ export async function ensureBase(image: string, { buildah, checkout, folder, say
     await rm(join(root, path), { recursive: true, force: true });
     await mkdir(join(root, path), { recursive: true });
   }
-  // Programs that the builder starts in this root get no environment that would name folders of libraries.
+  // The builder starts programs in this root without LD_LIBRARY_PATH, so the library cache must be complete.
   await exec('chroot', [root, 'ldconfig']);
   const recipe = join(folder, 'Base');
   await writeFile(recipe, file);
@@ -63,7 +63,7 @@ export async function ensureBase(image: string, { buildah, checkout, folder, say
 async function addNode(root: string, checkout: string): Promise<void> {
   const local = join(root, 'usr/local');
   await copyFile(join(checkout, 'node_modules/node/bin/node'), join(local, 'bin/node'));
-  // The link of the command leads to bin/npm-cli.js of the package.
+  // The command `npm` is a link to bin/npm-cli.js in the package.
   const command = (await exec('sh', ['-c', 'command -v npm'])).trim();
   const npm = join(await realpath(command), '../..');
   await mkdir(join(local, 'lib/node_modules'), { recursive: true });
@@ -74,6 +74,6 @@ async function addNode(root: string, checkout: string): Promise<void> {
 
 async function isReached(url: string): Promise<boolean> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(reachedWithinMs) }).catch(() => undefined);
-  // A registry asks for a login there; whatever else stands between answers something else.
+  // A registry requires a login at this URL; a proxy in its place would return another status.
   return answer?.status === 401 || answer?.status === 200;
 }

@@ -8,22 +8,22 @@ import { ensureBase, namedBase } from './base-image.ts';
 import type { Buildah } from './buildah.ts';
 import { imageKey } from './image-key.ts';
 
-/** All images: of the units, and `commands`. */
+/** The names of all images: one for each unit, and `commands`. */
 export const imageNames: readonly string[] = [...unitNames, 'commands'];
 
 export interface BuiltImage {
   unit: string;
-  /** The image's name in the builder's store; it ends with the key of the content. */
+  /** The image's name in the builder's store. Its tag is the content key. */
   image: string;
 }
 
 export interface BuildOptions {
   buildah: Buildah;
-  /** The checkout to build, or the files of another commit. */
+  /** The files to build: this checkout, or the files of another commit. */
   checkout: string;
-  /** The checkout that has an installed Node. */
+  /** The checkout in which Node is installed. */
   installed: string;
-  /** For what builds write beside images. */
+  /** The folder for temporary build files. */
   folder: string;
   units: readonly string[];
   signal: AbortSignal;
@@ -31,8 +31,8 @@ export interface BuildOptions {
 }
 
 /**
- * Builds images by the project's Dockerfile, without those whose content was built before.
- * @returns them, and the tag that stands for all of them together.
+ * Builds images with the project's Dockerfile. Skips those whose content was built before.
+ * @returns the images, and a tag computed from all their keys
  */
 export async function buildImages(options: BuildOptions): Promise<{ tag: string; images: BuiltImage[] }> {
   const { buildah, checkout, installed, folder, units, say } = options;
@@ -60,8 +60,8 @@ export async function buildImages(options: BuildOptions): Promise<{ tag: string;
 }
 
 /**
- * The Dockerfile as this builder reads it. Older ones do not know `--start-interval` of HEALTHCHECK, which nothing in Kubernetes
- * reads: then it is left out, and nothing else.
+ * Returns the Dockerfile without `--start-interval` of HEALTHCHECK if the builder is too old for this option. Kubernetes ignores
+ * HEALTHCHECK.
  */
 async function knownInstructions(buildah: Buildah, folder: string, text: string): Promise<string> {
   const probe = join(folder, 'Probe');
@@ -74,8 +74,8 @@ async function knownInstructions(buildah: Buildah, folder: string, text: string)
 }
 
 /**
- * How npm reaches its registry during a build, by the Dockerfile's secret: as on this machine, with the authorities that this
- * machine's Node trusts besides. None of it is in an image.
+ * Returns the build options with which npm uses this machine's registry settings and additional certificate authorities. They are passed as
+ * a secret and a volume, and are not part of the image.
  */
 async function packageAccess(folder: string): Promise<string[]> {
   const own = join(homedir(), '.npmrc');

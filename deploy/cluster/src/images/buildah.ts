@@ -7,16 +7,16 @@ export type Buildah = ReturnType<typeof openBuildah>;
 export interface BuildahOptions {
   /** The folder of the program `builder`. */
   installed: string;
-  /** Where images and the state of running builds are. */
+  /** The folder for images and the state of running builds. */
   folder: string;
   signal: AbortSignal;
 }
 
-/** The image builder, with a store of its own: the machine's images and settings are neither read nor changed. */
+/** Opens the image builder with its own store. It neither reads nor changes the machine's own images and settings. */
 export function openBuildah({ installed, folder, signal }: BuildahOptions) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')];
-  // Packages that are unpacked, and not installed, leave no policy in /etc.
+  // The packages are only unpacked, so there is no signature policy in /etc.
   const policy = ['--signature-policy', join(installed, 'policy.json')];
   const run = (command: string, ...args: string[]) => {
     const trusted = ['bud', 'pull', 'push'].includes(command) ? policy : [];
@@ -32,7 +32,7 @@ export function openBuildah({ installed, folder, signal }: BuildahOptions) {
           return false;
         },
       ),
-    /** Its other program, which makes the root of a Debian. */
+    /** Runs debootstrap, which makes a Debian root file system. */
     debootstrap: (...args: string[]) => exec(join(installed, 'run'), ['debootstrap', ...args], { signal }),
   };
 }

@@ -4,7 +4,7 @@ import { emptyFolder } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
 import { imageKey } from './image-key.ts';
 
-/** A checkout of two units that depend on one chassis. */
+/** Makes a checkout with two units that depend on one package. */
 function checkout(t: ExecutionContext) {
   const folder = emptyFolder(t);
   const write = (path: string, text: string) => {

@@ -8,7 +8,7 @@ interface Manifest {
   workspaces?: string[];
 }
 
-/** As .dockerignore: what no build reads. */
+/** Files that no build reads, as in .dockerignore. */
 const unread = /(^|\/)(test|testing|node_modules)(\/|$)|\.test\.ts$|\.md$/u;
 
 /** Files that the build of every image reads. */
@@ -23,11 +23,11 @@ const common = [
 ];
 
 /**
- * Identifies the content of an image: the same key stands for the same files of its unit, of the workspaces that the unit depends
- * on, and of the build. A change of one unit leaves the keys of others as they are.
- * @param unit its name, or `commands`.
- * @param base what else the image is made of.
- * @throws Error for an unknown unit.
+ * Identifies the content of an image: a hash of the files of the unit, of the workspaces it depends on, and of the build. Changing one unit
+ * does not change the keys of the others.
+ * @param unit the unit's name, or `commands`
+ * @param base the base image
+ * @throws Error for an unknown unit
  */
 export function imageKey(checkout: string, unit: string, base: string): string {
   const patterns = [...common, ...workspacesOf(checkout, unit).map((folder) => `${folder}/**/*`)];
@@ -46,7 +46,7 @@ export function imageKey(checkout: string, unit: string, base: string): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** The folders of a unit's workspace and of those that it depends on. */
+/** Returns the folders of a unit's workspace and of the workspaces it depends on. */
 function workspacesOf(checkout: string, unit: string): string[] {
   const read = (folder: string): Manifest => JSON.parse(readFileSync(join(checkout, folder, 'package.json'), 'utf8'));
   const patterns = (read('.').workspaces ?? []).map((pattern) => `${pattern}/package.json`);

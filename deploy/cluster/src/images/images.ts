@@ -13,17 +13,17 @@ export interface ImagesOptions {
   folders: ClusterFolders;
   /** Default: all. */
   units?: readonly string[];
-  /** The commit whose images are built. Default: the files of this checkout as they are. */
+  /** The commit to build. Default: the current files of this checkout. */
   commit?: string;
   signal: AbortSignal;
   say(line: string): void;
 }
 
-/** Where built images stay when the cluster goes. */
+/** Built images are stored outside the state folder, so that they survive `down`. */
 const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
 
 /**
- * Builds the images whose content has changed, and loads them into the nodes. Waits while another process does so.
+ * Builds images whose content has changed, and loads them on the nodes. Waits while another process builds images.
  * @returns the tag of all images, and the folder of the files they were built from
  */
 export async function provideImages(options: ImagesOptions): Promise<{ tag: string; checkout: string }> {
@@ -46,7 +46,7 @@ async function buildAndLoad(
   return { tag, checkout };
 }
 
-/** Extracts the files of a commit into `folder`, whose earlier content is deleted. */
+/** Extracts the files of a commit into `folder` after emptying it. */
 function filesOf(commit: string, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -10,15 +10,16 @@ import type { Buildah } from './buildah.ts';
 export interface LoadOptions {
   folders: ClusterFolders;
   buildah: Buildah;
-  /** For archives, which are removed. */
+  /** The folder for temporary archives. */
   folder: string;
   signal: AbortSignal;
   say(line: string): void;
 }
 
 /**
- * Gives built images to every node that lacks them, with this tag. An image that a node has by another tag is not loaded again.
- * @throws Error if no cluster runs.
+ * Gives images this tag on every node, and loads them on nodes that lack them. An image that a node has under another tag is not loaded
+ * again.
+ * @throws Error if no cluster runs
  */
 export async function loadImages(tag: string, images: readonly BuiltImage[], options: LoadOptions): Promise<void> {
   const { folders, buildah, folder, signal, say } = options;

@@ -4,7 +4,7 @@ import { down, type FleetOptions, isServed, settingsOf, up } from '@parley/serve
 import { pagesOrigin } from './values.ts';
 
 export interface EngineOptions {
-  /** Installed programs, and the data of these engines. */
+  /** The folders of installed programs and of the engines' data. */
   folders: { tools: string; data: string };
   host: string;
   signal: AbortSignal;
@@ -16,13 +16,17 @@ const fleet = ({ folders, host, signal, say }: EngineOptions): FleetOptions => (
   host,
   signal,
   say,
-  // Those that the environment names may listen where no pod reaches them.
+  // Ignores engines that the environment names: pods may be unable to reach them.
   env: {},
   only: engines.map(({ name }) => name),
   disposable: true,
 });
 
-/** Engines of `scripts/servers` where pods reach them, with data of their own. @returns their settings. @throws Error where one does not start */
+/**
+ * Starts engines of `scripts/servers` with their own data on an address that pods can reach.
+ * @returns the engines' settings
+ * @throws Error if one does not start
+ */
 export async function startEngines(options: EngineOptions): Promise<Record<string, string>> {
   const servers = await up(fleet(options));
   const failed = servers.filter((server) => !isServed(server));
@@ -36,7 +40,7 @@ export async function stopEngines(options: EngineOptions): Promise<void> {
   await down(fleet(options), { clear: true });
 }
 
-/** Lets the browser of a page put and get files, as an S3 service of an installation must. */
+/** Allows web pages to upload and download files, as an installation requires of its S3 service. */
 async function allowPages(env: Record<string, string>): Promise<void> {
   const client = new S3Client({
     endpoint: env.S3_ENDPOINT ?? '',

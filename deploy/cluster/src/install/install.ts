@@ -19,15 +19,15 @@ const release = 'parley';
 const chart = join(root, 'charts/parley');
 const readyWithinMs = 900_000;
 
-/** An installation, as stories find it. */
+/** An installation, as `install` stores it for stories. */
 export interface Installed {
-  /** The GraphQL endpoint, reached from this machine. */
+  /** The GraphQL endpoint that this machine can reach. */
   url: string;
   tag: string;
-  /** The settings of its engines and its keys, as of the Secret. */
+  /** The engines' settings, and the keys of the Secret. */
   env: Record<string, string>;
   modelUrl: string;
-  /** The values over those of the small example. */
+  /** The file of values that override those of the small example. */
   values: string;
   seconds: { hooks: number; ready: number };
 }
@@ -42,14 +42,14 @@ export interface InstallOptions {
 
 const fileOf = (folders: ClusterFolders) => join(folderOf(folders), 'installed.json');
 
-/** What `install` has installed. @throws Error where nothing is */
+/** Returns the current installation. @throws Error if there is none */
 export function findInstalled(folders: ClusterFolders): Installed {
   const file = fileOf(folders);
   if (!existsSync(file)) throw new Error('Parley is not installed: scripts/cluster up, then scripts/cluster install');
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** Helm on this cluster. */
+/** Returns a function that runs Helm on this cluster. */
 export function openHelm(folders: ClusterFolders, kubectl: Kubectl) {
   const own = toolFolder(folders.tools, 'helm');
   const homes = ['CONFIG', 'CACHE', 'DATA'].map((each) => `HELM_${each}_HOME=${folderOf(folders)}`);
@@ -57,7 +57,7 @@ export function openHelm(folders: ClusterFolders, kubectl: Kubectl) {
   return (...args: string[]) => runProgram('env', [...homes, join(own, 'helm'), ...on, ...args]);
 }
 
-/** The arguments by which a release gets its values. */
+/** Helm's arguments that select the value files. */
 export const valueArgs = (values: string, of = chart) => [
   '--values',
   join(of, 'examples/small.yaml'),
@@ -67,7 +67,7 @@ export const valueArgs = (values: string, of = chart) => [
 
 /**
  * Installs the chart with the values of its small example, on engines of this machine, in a namespace that enforces Pod Security
- * `restricted`. Waits until all pods are ready.
+ * `restricted`. Resolves when all pods are ready.
  */
 export async function install({ folders, tag, signal, say }: InstallOptions): Promise<Installed> {
   const folder = folderOf(folders);
@@ -110,7 +110,7 @@ export async function install({ folders, tag, signal, say }: InstallOptions): Pr
   return installed;
 }
 
-/** Resolves when as many pods of each Deployment are ready, and of its newest version, as it wants. */
+/** Resolves when each Deployment has the requested number of pods, all ready and of its newest version. */
 export async function allReady(
   kubectl: Kubectl,
   {

@@ -7,12 +7,12 @@ import { command } from '../process.ts';
 export type Kubectl = ReturnType<typeof openKubectl>;
 
 export interface RunOptions {
-  /** What is written to its stdin. */
+  /** Text for the program's stdin. */
   input?: string;
   signal?: AbortSignal;
 }
 
-/** What kubectl shows of a pod, as far as it is read here. */
+/** The fields of a pod that are used here. */
 export interface Pod {
   metadata: { name: string; labels: Record<string, string>; deletionTimestamp?: string; creationTimestamp: string };
   spec: { nodeName?: string; containers: { name: string; image: string }[] };
@@ -29,21 +29,21 @@ export interface Pod {
   };
 }
 
-/** Whether it takes requests. A pod that goes does no longer. */
+/** Reports whether a pod receives requests. A pod that is being deleted does not. */
 export function isReady({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp === undefined && readySince({ status }) !== undefined;
 }
 
-/** When it became ready, as a time of day; undefined while it is not. */
+/** Returns when a pod became ready; undefined if it is not ready. */
 export function readySince({ status }: Pick<Pod, 'status'>): Date | undefined {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? new Date(ready.lastTransitionTime) : undefined;
 }
 
-/** The unit that a pod runs. */
+/** Returns the name of the unit that a pod runs. */
 export const unitOf = ({ metadata }: Pod) => metadata.labels['app.kubernetes.io/component'] ?? '';
 
-/** kubectl as the administrator of the cluster, in one namespace. */
+/** Runs kubectl as the cluster's administrator, in one namespace. */
 export function openKubectl(folders: ClusterFolders, namespace: string) {
   const program = command(folders.tools, 'kubernetes', 'kubectl');
   const kubeconfig = adminKubeconfig(folders);
@@ -53,9 +53,9 @@ export function openKubectl(folders: ClusterFolders, namespace: string) {
     namespace,
     kubeconfig,
     run,
-    /** One or all objects of a kind, as JSON. */
+    /** Returns one object, or a list of all objects of a kind. */
     get: async <T>(...args: string[]): Promise<T> => JSON.parse(await run(['get', ...args, '--output', 'json'])),
-    /** @param unit default: all. */
+    /** @param unit lists only this unit's pods; default: all */
     async pods(unit?: string): Promise<Pod[]> {
       const ofUnit = unit === undefined ? '' : `,app.kubernetes.io/component=${unit}`;
       const args = ['get', 'pods', '--selector', `app.kubernetes.io/name=parley${ofUnit}`, '--output', 'json'];
@@ -65,14 +65,14 @@ export function openKubectl(folders: ClusterFolders, namespace: string) {
   };
 }
 
-/** @returns its stdout. @throws Error with what it wrote where it fails */
+/** Runs a program and returns its stdout. @throws Error with the program's output if it fails */
 export async function runProgram(program: string, args: string[], { input, signal }: RunOptions = {}): Promise<string> {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(signal && { signal, killSignal: 'SIGKILL' as const }),
   });
   const ended = once(child, 'close');
-  child.stdin.on('error', () => undefined); // it has ended, and its code says why
+  child.stdin.on('error', () => undefined); // the program has ended; its exit code shows why
   child.stdin.end(input ?? '');
   const [stdout, stderr, [code, by]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (code === 0) return stdout;

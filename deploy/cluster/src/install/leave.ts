@@ -4,7 +4,7 @@ import { stopEngines } from './engines.ts';
 import { stopOutside } from './outside.ts';
 import { engineFolders, folderOf } from './places.ts';
 
-/** Stops what an installation stands on outside the cluster, if there is one. Its namespace goes with the cluster. */
+/** Stops the processes of an installation outside the cluster, if there is an installation. Its namespace is removed with the cluster. */
 export async function leave(
   folders: ClusterFolders,
   options: { signal: AbortSignal; say(line: string): void },

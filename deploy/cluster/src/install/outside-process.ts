@@ -1,4 +1,4 @@
-// What an installation calls beside its engines: a model and a mail server. Arguments: its folder, an address and two ports of it.
+// The model server and the mail server of an installation. Arguments: a folder, an address, the two servers' ports, and a password.
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { type Outside, outsideFile } from './outside.ts';
 const [folder = '', host = '', modelPort = '', mailPort = '', password = ''] = process.argv.slice(2);
 
 const model = await startScriptedModel();
-// About two seconds: what is replaced meanwhile has replies to finish.
+// A reply takes about two seconds, so that pods that are replaced meanwhile have replies to finish.
 model.answerOthers('', (text) => ({ text: `You asked: ${text}`.split(/(?<= )/u), deltaDelayMs: 250 }));
 const mail = await mailServer(password);
 
@@ -29,7 +29,7 @@ const outside: Outside = {
 };
 writeFileSync(join(folder, outsideFile), JSON.stringify(outside), { mode: 0o600 });
 
-/** Both servers listen on loopback, which pods do not reach. */
+/** Forwards connections, because both servers listen only on loopback, which pods cannot reach. */
 async function forward(port: number, to: number): Promise<void> {
   const server = createServer((client) => {
     const upstream = connect(to, '127.0.0.1');

@@ -9,12 +9,12 @@ import { eventually } from '@parley/testing/eventually';
 
 export const outsideFile = 'outside.json';
 
-/** A model and a mail server that pods reach, in one process. */
+/** A process with a model server and a mail server that pods can reach. */
 export interface Outside {
   pid: number;
   started: string;
   modelUrl: string;
-  /** Settings of the units for this model, but for its address. */
+  /** The units' settings for this model, except its address. */
   model: Record<string, string>;
   smtpUrl: string;
   password: string;
@@ -27,7 +27,7 @@ function findOutside(folder: string): Outside | undefined {
   return processStart(found.pid) === found.started ? found : undefined;
 }
 
-/** Starts it where it does not run. It runs until `stopOutside`. @param host its address */
+/** Starts the process unless it runs. It runs until `stopOutside`. @param host the address that both servers listen on */
 export async function startOutside(folder: string, host: string): Promise<Outside> {
   makeDataFolder(folder);
   const running = findOutside(folder);
@@ -46,7 +46,7 @@ export async function startOutside(folder: string, host: string): Promise<Outsid
   return eventually('the model and the mail server listen', () => findOutside(folder), { timeoutMs: 60_000 });
 }
 
-/** Stops it, if it runs. */
+/** Stops the process if it runs. */
 export async function stopOutside(folder: string): Promise<void> {
   const running = findOutside(folder);
   if (!running) return;

@@ -2,7 +2,7 @@ import { isReady, type Kubectl, type Pod, unitOf } from './kubectl.ts';
 
 const lines = 6;
 
-/** What a person would look at first: the state of each pod, and the last lines of the log of those that are not ready. */
+/** Describes the state of each pod, with the last log lines of pods that are not ready. */
 export async function podStates(kubectl: Kubectl): Promise<string> {
   const pods = await kubectl.pods();
   const logs = pods.filter((pod) => !isReady(pod)).map((pod) => lastLines(kubectl, pod));
@@ -29,8 +29,8 @@ async function lastLines(kubectl: Kubectl, pod: Pod): Promise<string> {
 }
 
 /**
- * Does the work within a time. Where that fails or takes longer, the states of all pods follow the reason.
- * @param work is told by `signal` when the time is over.
+ * Runs `work` with a timeout. If it fails or times out, the error also describes the states of all pods.
+ * @param work receives a signal that is aborted at the timeout
  */
 export async function withinTime<T>(
   kubectl: Kubectl,

@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { ensureInstalled, type InstallOptions } from '@parley/servers/install';
 import { root } from '@parley/servers/root';
 
-/** Programs that build images and install the chart; no program of a cluster needs them. */
+/** Programs that build images and install the chart. The cluster itself does not need them. */
 const tools = {
   builder: { version: '1', folder: 'builder-1-1', scripts: join(import.meta.dirname, '../../programs/builder') },
-  // The same that the tests of the chart use, by the same script.
+  // The same version and install script as in the chart's tests.
   helm: { version: '4.3.1', folder: 'helm-4.3.1-1', scripts: join(root, 'scripts/src/chart/helm') },
 };
 
 export type ToolName = keyof typeof tools;
 
-/** Installs it where it is missing. @returns its folder. @throws UnavailableError that names what this machine lacks */
+/** Installs a tool if it is missing, and returns its folder. @throws UnavailableError that names what this machine lacks */
 export async function ensureTool(name: ToolName, options: InstallOptions): Promise<string> {
   const tool = { name, ...tools[name] };
   await ensureInstalled(tool, { ...options, say: (line) => options.say(`${name}: ${line}`) });

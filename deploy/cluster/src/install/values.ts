@@ -1,7 +1,7 @@
 import { unitNames } from '@parley/units';
 import { hostAddress, podsRange } from '../addresses.ts';
 
-/** What an installation stands on. */
+/** The services that an installation uses outside the cluster. */
 export interface Surroundings {
   /** The settings of the engines, as `scripts/servers env` prints them. */
   engines: Record<string, string>;
@@ -15,7 +15,10 @@ export const pagesOrigin = 'https://app.example.com';
 
 const portOf = (address: string) => Number(new URL(address.includes('://') ? address : `tcp://${address}`).port);
 
-/** Values over those of `examples/small.yaml`: engines on this machine, and requests of CPU that let all pods fit on two processors. */
+/**
+ * Returns values that override `examples/small.yaml`: engines on this machine, and CPU requests so small that all pods fit on two
+ * processors.
+ */
 export function valuesOf({ engines, modelUrl, model, smtpUrl }: Surroundings, tag: string) {
   const { DATABASE_URL = '', REDIS_URL = '', KAFKA_BROKERS = '', S3_SECRET_ACCESS_KEY: _, ...s3 } = engines;
   const { HOSTED_SMALL_MODEL_KEY: __, ...openModel } = model;
@@ -33,7 +36,7 @@ export function valuesOf({ engines, modelUrl, model, smtpUrl }: Surroundings, ta
       ...openModel,
       HOSTED_SMALL_MODEL_URL: modelUrl,
       CORS_ORIGINS: pagesOrigin,
-      // Clients on this machine tell addresses of their own, as those of different people.
+      // Clients on this machine send their own client addresses, like users behind a proxy.
       TRUSTED_PROXIES: podsRange,
     },
     defaults: { autoscaling: { enabled: false } },
