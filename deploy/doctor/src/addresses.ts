@@ -6,11 +6,14 @@ import { type Installation, settingsRead, unitAddress } from './installation.ts'
 import { type Outcome, ok, warning } from './outcome.ts';
 import { voiceUrls } from './voice.ts';
 
-/** URL settings that are not checked here: the checks of the object store and of voice cover them, or only people open them in a browser. */
+/** URL settings that this check skips: the checks of the object store and of voice cover them, or only people open them in a browser. */
 const { endpoint, publicEndpoint } = fileSettings.s3.settings;
 const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL', ...voiceUrls];
 
-/** Connects to what else the units call: models, embeddings, text messages, traces. Of other units, only the names are looked up. */
+/**
+ * Connects to the other addresses that units call: models, embeddings, text messages, traces. For the addresses of other units, only the
+ * names are resolved.
+ */
 export async function checkAddresses(installation: Installation): Promise<Outcome[]> {
   const { env, units, patienceMs } = installation;
   const given = settingsRead(units).filter(({ setting }) => env[setting.name]);
@@ -26,7 +29,7 @@ export async function checkAddresses(installation: Installation): Promise<Outcom
   return outcomes.flat();
 }
 
-/** A default is a page to read, such as a vendor's documentation. */
+/** Reports whether units call the URL. A setting with a default value is a page to read, such as a vendor's documentation. */
 function isCalled({ name, type, default: usual }: ListedSetting): boolean {
   return type === 'URL' && usual === undefined && !others.includes(name) && !unitAddress.test(name);
 }

@@ -8,7 +8,7 @@ import { checkCertificates } from './certificates.ts';
 
 const [current, old, expired] = [testAuthority('current'), testAuthority('old', -1), testAuthority('expired', -1)];
 
-/** Findings about these files, by level. */
+/** Returns the findings about these files, by level. */
 function findings(t: ExecutionContext, files: Environment) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-certificates-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

@@ -12,16 +12,16 @@ import { type Outcome, ok, warning, wrong } from './outcome.ts';
 const { extraCaCerts } = unitProcessSettings;
 const { certFile, caFile } = meshSettings.tls;
 const dayMs = 86_400_000;
-/** cert-manager renews after two thirds of the time, which is 30 days before the end of the usual 90. */
+/** With the usual 90 days of validity, cert-manager renews 30 days before the end. */
 const soonDays = 14;
 const usages = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' };
 
-/** Looks at the files with authorities, and at the certificate for calls between units. */
+/** Checks the files of certificate authorities, and the certificate for calls between units. */
 export function checkCertificates(installation: Installation): Outcome[] {
   const { env, now } = installation;
   const authorities = usable(env, { extraCaCerts })?.extraCaCerts;
   return [
-    // The file is often a bundle with public authorities. The check of an engine reports a chain that needs an expired one.
+    // The file is often a bundle with public authorities. If a chain needs an expired one, the check of that engine reports it.
     ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), [], now())),
     ...meshOutcomes(installation),
   ];
@@ -66,7 +66,7 @@ function meshOutcomes({ env, units, now }: Installation): Outcome[] {
   return [ok('certificates.mesh', [certFile.name], found)];
 }
 
-/** The files of the mesh's TLS. Also undefined if they are unusable, which `checkSettings` reports. */
+/** Returns the TLS files of the mesh; undefined if there are none or if they are unusable, which `checkSettings` reports. */
 function meshFiles(env: Installation['env']) {
   try {
     return readMeshTlsFiles(env);
@@ -80,7 +80,10 @@ function certificatesOf(file: string): X509Certificate[] {
   return parseCertificates(readPem(file));
 }
 
-/** @param needed those without which calls fail. Of others, such as an authority that was replaced, an expiry is worth a look. */
+/**
+ * Reports certificates that have expired or will expire soon.
+ * @param needed certificates without which calls fail; if any other has expired, e.g. a replaced authority, the outcome is a warning
+ */
 function expiryOutcomes(
   name: string,
   certificates: X509Certificate[],
@@ -106,7 +109,7 @@ function expiryOutcomes(
   });
 }
 
-/** Key usages of a certificate; undefined if all are allowed, which Node's types do not know. */
+/** Returns the key usages of a certificate. Undefined if all usages are allowed, a case that Node's types lack. */
 function usagesOf({ keyUsage }: { keyUsage?: string[] }): string[] | undefined {
   return keyUsage;
 }

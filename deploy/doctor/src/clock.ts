@@ -3,16 +3,19 @@ import { type Outcome, ok, warning, wrong } from './outcome.ts';
 const noticedMs = 1_000;
 const harmfulMs = 30_000;
 
-/** The time of a server's clock, read between `asked` and `answered` of this machine's clock; all in ms since 1970. */
+/**
+ * A server's time, and the times of this machine's clock before the request (`asked`) and after the response (`answered`); all in ms since
+ * 1970.
+ */
 export interface ClockReading {
   serverMs: number;
   asked: number;
   answered: number;
-  /** To how many ms the server's answer is exact. Default 0. */
+  /** The precision of the server's time, in ms. Default 0. */
   exactMs?: number;
 }
 
-/** Compares a server's clock with this machine's. @param server its name in the sentence */
+/** Compares a server's clock with this machine's. @param server the server's name in the text of the outcome */
 export function clockOutcome(engine: string, settings: string[], server: string, reading: ClockReading): Outcome {
   const { serverMs, asked, answered, exactMs = 0 } = reading;
   const check = `${engine}.clock`;

@@ -52,7 +52,7 @@ export async function doctorCommand(
     terminal.stderr.write(`There is no unit ${unknown.join(', ')}, but ${unitNames.join(', ')}\n`);
     return 2;
   }
-  // The environment has the secrets, and goes before the file. A container has NODE_ENV from its image.
+  // Secrets come from the environment, which overrides the file. In a container, the image sets NODE_ENV.
   const base = { ...env, NODE_ENV: env.NODE_ENV || 'production' };
   const given = installation === undefined ? [] : Object.entries(readInstallation(installation));
   const outcomes = await diagnose({

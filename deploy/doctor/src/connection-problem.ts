@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { hasCode } from '@parley/kernel/errors';
 
 export interface ConnectionProblem {
-  /** `host`: unknown name. `refused`: nothing listens. `silent`: no answer. `closed`: cut off. */
+  /** `host`: unknown name. `refused`: no program listens. `silent`: no response. `closed`: the server closed the connection. */
   kind: 'host' | 'refused' | 'silent' | 'closed' | 'tls';
   found: string;
   change: string;
@@ -14,7 +14,7 @@ const silent = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'EDN
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|ISSUER/u;
 const tls = /^(?:ERR_TLS|ERR_SSL|EPROTO|ETLS)|WRONG_VERSION_NUMBER/u;
 
-/** The reason why a server could not be reached. Undefined for other errors, such as a refused password. */
+/** Returns the reason why a server could not be reached. Undefined for other errors, such as a refused password. */
 export function connectionProblem(error: unknown, at: string): ConnectionProblem | undefined {
   const errors = withCauses(error);
   const has = (...codes: string[]) => errors.some((each) => hasCode(each, ...codes));
@@ -33,7 +33,7 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
       change: 'Start the server, or correct host and port.',
     };
   }
-  // The mail client has its own error codes, and Node's messages.
+  // The mail client has its own error codes, but passes on Node's messages.
   if (codes.some((code) => certificate.test(code)) || errors.some(({ message }) => /certificate/u.test(message))) {
     return { kind: 'tls', ...certificateProblem(error, at) };
   }
@@ -82,7 +82,7 @@ function certificateProblem(error: unknown, at: string): Omit<ConnectionProblem,
   };
 }
 
-/** Resolves when a connection to a port was accepted. Nothing is sent. */
+/** Resolves when a connection to the port was accepted. Sends nothing. */
 export async function reach(host: string, port: number, timeoutMs: number): Promise<void> {
   const socket = connect({ host, port });
   try {
@@ -97,7 +97,7 @@ export async function resolveHost(host: string): Promise<void> {
   await lookup(host);
 }
 
-/** `host:port` of a URL, without its login. */
+/** Returns `host:port` of a URL, without its login. */
 export function hostAndPort(url: string): { host: string; port: number; at: string } {
   const { hostname, port, protocol } = new URL(url);
   const given = Number(port) || (usualPorts[protocol] ?? 0);
@@ -115,14 +115,14 @@ const usualPorts: Record<string, number> = {
   'smtps:': 465,
 };
 
-/** An error with all that caused it. */
+/** Returns an error and all its causes. */
 export function withCauses(error: unknown): Error[] {
   if (!(error instanceof Error)) return [];
   const parts = error instanceof AggregateError ? error.errors : [];
   return [error, ...[...parts, error.cause].flatMap(withCauses)];
 }
 
-/** The messages of an error and of its causes. */
+/** Returns the messages of an error and of its causes. */
 export function reasonOf(error: unknown): string {
   const messages = withCauses(error).map(({ message }) => message);
   return [...new Set(messages.filter(Boolean))].join(': ') || String(error);

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { diagnose } from './diagnose.ts';
 import { everySetting } from './testing/every-setting.ts';
 
-/** An engine that ends each connection, and how often it was called. */
+/** Starts an engine that closes each connection and counts the connections. */
 async function engine(t: ExecutionContext) {
   let calls = 0;
   const server = createServer((socket) => {
@@ -17,7 +17,7 @@ async function engine(t: ExecutionContext) {
   return { at, calls: () => calls };
 }
 
-/** Number of calls of each engine, for an installation that adds `own` to each unit's settings. */
+/** Returns the number of calls of each engine, for an installation in which `own` gives each unit additional settings. */
 async function callsTo(t: ExecutionContext, own: (unit: string, at: number) => Record<string, string>) {
   const [redis, s3, mail] = [await engine(t), await engine(t), await engine(t)];
   const env = {

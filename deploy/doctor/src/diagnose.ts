@@ -29,7 +29,7 @@ const { redisUrl } = unitProcessSettings;
 const { stalledAfterMs: _, ...kafka } = eventSettings.kafka;
 const { smtpUrl } = identitySettings.delivery;
 
-/** Runs once for all units that reach the engine by the same settings. */
+/** Each check runs once for all units that reach the engine by the same settings. */
 const engineChecks: Record<string, { check: Check; reachedBy: Settings }> = {
   redis: { check: checkRedis, reachedBy: { redisUrl } },
   kafka: { check: checkKafka, reachedBy: kafka },
@@ -50,7 +50,7 @@ export async function diagnose(installation: Installation): Promise<Outcome[]> {
       const settings = listSettings(reachedBy).map((setting) => setting.name);
       return bySettings(installation, settings).map((of) => ({ name, check, of }));
     }),
-    // Units have different addresses of others.
+    // The addresses that a unit calls may differ from those of other units.
     ...bySettings(installation, allSettings).map((of) => ({ name: 'addresses', check: checkAddresses, of })),
   ];
   const outcomes = await Promise.all(
@@ -73,7 +73,10 @@ export async function diagnose(installation: Installation): Promise<Outcome[]> {
   }));
 }
 
-/** An installation for each set of values that units get for these settings; without units that read none of them. */
+/**
+ * Groups the units by their values of these settings, and returns an installation for each group. Omits units that read none of the
+ * settings.
+ */
 function bySettings(installation: Installation, settings: readonly string[]): Installation[] {
   const { env, units } = installation;
   const readers = units.filter((unit) => settingsRead([unit]).some(({ setting }) => settings.includes(setting.name)));

@@ -20,7 +20,7 @@ const missing = engines.filter((name) => !process.env[name]);
 let garden: Garden;
 const authority = testAuthority();
 
-/** Returns the findings about the garden with this fault. */
+/** Returns the findings about the test installation with this fault. */
 async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }: Fault = {}) {
   const units = [{ ...garden.unit, ...unit }] as ListedUnit[];
   try {

@@ -5,37 +5,37 @@ import { settingsOfUnit } from '@parley/units/settings';
 
 /** Settings and processes that an installation gives to one unit. */
 export interface PlannedUnit {
-  /** The maximum number of its processes, with the one that an upgrade adds temporarily. */
+  /** The maximum number of processes, including the one that an upgrade adds temporarily. */
   processes: number;
-  /** Its environment. */
+  /** The unit's environment. */
   env: Environment;
 }
 
-/** The checked installation. */
+/** An installation that the doctor checks. */
 export interface Installation {
-  /** The settings of all units together, by which engines are found. */
+  /** The settings of all units together. Engines are found by these. */
   env: Environment;
-  /** Plans by name of the unit. Default: `env`, and processes as in the mesh of one machine. */
+  /** Settings and processes of each unit, by name. Default: `env`, and the number of processes in the mesh of one machine. */
   planned?: Readonly<Record<string, PlannedUnit | undefined>>;
   /** The units whose settings and engines are checked. */
   units: readonly ListedUnit[];
-  /** All units, checked or not: the others may publish events that these consume. */
+  /** All units, including unchecked ones, which may publish events that the checked units consume. */
   allUnits: readonly ListedUnit[];
   /** The clock of this machine, in ms since 1970. */
   now(): number;
-  /** How long connecting to an engine, or one answer of it, may take, in ms. */
+  /** The timeout for connecting to an engine and for each of its responses, in ms. */
   patienceMs: number;
 }
 
-/** The environment of a unit. */
+/** Returns the environment of a unit. */
 export function envOf({ env, planned = {} }: Pick<Installation, 'env' | 'planned'>, unit: string): Environment {
   return planned[unit]?.env ?? env;
 }
 
-/** The settings by which units find one another. */
+/** Matches the settings with the addresses of other units. */
 export const unitAddress = /^[A-Z\d_]+_(?:RPC|GRAPH|HTTP)_URL$/u;
 
-/** Settings that the units read, each with the units that do. */
+/** Returns the settings that units read, with the names of these units. */
 export function settingsRead(units: readonly ListedUnit[]): { setting: ListedSetting; readers: string[] }[] {
   const read = units.flatMap((unit) => {
     const { own, shared } = settingsOfUnit(unit);
@@ -46,7 +46,7 @@ export function settingsRead(units: readonly ListedUnit[]): { setting: ListedSet
   );
 }
 
-/** The values; undefined if one is missing or invalid, which `checkSettings` reports. */
+/** Reads settings. Undefined if one is missing or invalid, which `checkSettings` reports. */
 export function usable<S extends Settings>(env: Environment, declared: S): ValuesOf<S> | undefined {
   try {
     return readSettings(env, declared);

@@ -19,7 +19,7 @@ interface NeededRight {
 
 /** Rights and topics that units need in Kafka. */
 export interface KafkaNeeds {
-  /** The topics that they publish to and those with the events that they consume, with their dead letters. */
+  /** The topics that the units publish to or consume from, with their dead-letter topics. */
   topics: TopicDeclaration[];
   rights: NeededRight[];
 }
@@ -47,12 +47,12 @@ function withDeadLetters(topic: TopicDeclaration): TopicDeclaration[] {
   return [topic, { name: deadLetterTopic(topic.name), partitions: 1, retentionMs: deadLetterRetentionMs }];
 }
 
-/** The topics for which the login has this right; all if the brokers do not report rights. */
+/** Returns the topics for which the login has this right; all topics if the brokers do not report rights. */
 export function topicsWith(right: KafkaRight, rights: KafkaRights | undefined, topics: TopicDeclaration[]) {
   return topics.filter(({ name }) => rights?.topics.get(name)?.has(right) ?? rights === undefined);
 }
 
-/** The rights that units lack, and those without which the topics cannot be compared with their declarations. */
+/** Reports the rights that units lack, and missing rights without which topics cannot be compared with their declarations. */
 export function rightsOutcomes(rights: KafkaRights | undefined, { topics, rights: needed }: KafkaNeeds): Outcome[] {
   if (!rights) {
     const change = 'See in their ACLs whether it has the rights that deploy/README.md lists.';

@@ -25,7 +25,7 @@ const login = { username: 'narrow', password: 'correct-horse' };
 
 type Granted = [right: keyof typeof AclOperationTypes, on: 'TOPIC' | 'GROUP', name: string];
 
-/** An ACL entry for one resource, or with a `*` at the end of the name for all resources with that prefix. */
+/** Returns an ACL entry for one resource, or, if the name ends with `*`, for all resources with that prefix. */
 function entry([right, on, name]: Granted): AclEntry {
   return {
     principal: `User:${login.username}`,
@@ -45,7 +45,7 @@ const everyAcl = {
   permissionType: AclPermissionTypes.ANY,
 };
 
-/** A Kafka that allows its login only what ACLs grant, and clients of the other listener everything. */
+/** Starts a Kafka with two listeners: the login of one has only the rights that ACLs grant, clients of the other have all rights. */
 async function guardedKafka(t: ExecutionContext, more = '') {
   const { key, cert } = authority.issue(['localhost']);
   const onOneLine = (pem: string) => pem.trim().replaceAll('\n', '\\n');
@@ -74,7 +74,7 @@ ${more}`;
   await admin.connect();
   t.teardown(() => admin.disconnect());
   let granted = 0;
-  /** Adds ACLs. Resolves once the broker enforces them, which is later than when the controller has stored them. */
+  /** Adds ACLs. Resolves once the broker enforces them, which happens after the controller has stored them. */
   const grant = async (...more: Granted[]) => {
     await admin.createAcls({ acl: more.map(entry) });
     granted += more.length;
@@ -96,7 +96,7 @@ ${more}`;
 serverTest(['kafka'], 'the doctor names the rights that units lack in Kafka, and no topic as missing', async (t) => {
   const { brokers, env, grant, admin } = await guardedKafka(t);
   await makeTopics(topics, { brokers });
-  /** Findings about these units, as `check: found`. */
+  /** Returns the findings about these units, as `check: found`. */
   const findings = async (...names: string[]) => {
     const checked = units.filter(({ name }) => names.includes(name));
     const outcomes = await checkKafka({ env, units: checked, allUnits: units, now: Date.now, patienceMs: 20_000 });

@@ -5,12 +5,12 @@ import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { type Outcome, warning, wrong } from './outcome.ts';
 
 const settings = [eventSettings.kafka.brokers.name];
-/** The maximum size of an event with its headers: events contain ids and times only. */
+/** Upper bound for an event with its headers, since events contain only ids and times. */
 const largestEventBytes = 4_096;
 /** The size of several hundred thousand events. */
 const leastKeptBytes = 100_000_000;
 
-/** Judges what decides how long a topic keeps events, and which it takes. */
+/** Checks the settings that determine how long a topic keeps events and how large events may be. */
 export function topicSettingsOutcomes(
   { name, retentionMs: declaredMs }: Pick<TopicDeclaration, 'name' | 'retentionMs'>,
   { retentionMs, cleanupPolicy, retentionBytes, maxMessageBytes }: TopicState,

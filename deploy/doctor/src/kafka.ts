@@ -16,7 +16,7 @@ const settings = [named.name];
 const loginNames = Object.values(login.settings).map(({ name }) => name);
 const retries = 5;
 
-/** Connects to the brokers, compares the topics of the units with their declarations, and asks what the units may do. */
+/** Connects to the brokers, compares the units' topics with their declarations, and checks the units' rights. */
 export async function checkKafka(installation: Installation): Promise<Outcome[]> {
   const { env, units, allUnits, patienceMs } = installation;
   const read = units.some(usesEvents) ? usable(env, { named, tls, login }) : undefined;
@@ -74,7 +74,7 @@ async function clusterOutcomes(
     topics: needs.topics.map(({ name }) => name),
     groups: needs.rights.flatMap(({ on, name }) => (on === 'group' ? [name] : [])),
   });
-  // Topics that the login may not describe look as if they were not there.
+  // A topic that the login may not describe looks like a missing topic.
   const seen = topicsWith('Describe', rights, needs.topics);
   const states = await describeTopics(admin, seen, topicsWith('DescribeConfigs', rights, seen));
   return [

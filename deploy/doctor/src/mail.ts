@@ -9,7 +9,7 @@ import { type Outcome, ok, wrong } from './outcome.ts';
 const { smtpUrl } = identitySettings.delivery;
 const settings = [smtpUrl.name];
 
-/** Connects to the mail server and logs in. Nothing is sent. */
+/** Connects to the mail server and logs in. Sends no mail. */
 export async function checkMail({ env, units, patienceMs }: Installation): Promise<Outcome[]> {
   const isRead = settingsRead(units).some(({ setting }) => setting.name === smtpUrl.name);
   const url = isRead ? usable(env, { smtpUrl })?.smtpUrl : undefined;

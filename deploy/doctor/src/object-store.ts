@@ -35,7 +35,7 @@ export async function checkObjectStore({ env, units, now, patienceMs }: Installa
   }
 }
 
-/** Whether the service responds, and its clock. */
+/** Checks whether the service responds, and compares its clock. */
 async function greet({ endpoint }: S3, now: Installation['now'], patienceMs: number): Promise<Outcome> {
   const { host, port, at } = hostAndPort(endpoint);
   try {
@@ -79,7 +79,7 @@ async function bucketOutcomes(store: ObjectStore, s3: S3 & Pick<Bucket, 'origins
   ];
 }
 
-/** @throws what is not about this right, such as a bucket that is missing. */
+/** Reports whether S3 allows a call. @throws errors with other causes, such as a missing bucket */
 async function isAllowed(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
@@ -91,7 +91,7 @@ async function isAllowed(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** A refusal of HEAD has no body, and so no code. */
+/** Reports whether the error is a refused permission. The response to HEAD has no body, and therefore no error code. */
 function isDenied(error: Error): boolean {
   const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
   return error.name === 'AccessDenied' || (status === 403 && !(error.name in failures));
@@ -115,7 +115,7 @@ const failures: Record<string, Failure> = {
   PermanentRedirect: ({ region }) => otherRegion(region),
 };
 
-/** Some services use an own path; most interpret its first part as the bucket. */
+/** A few services have a path of their own; most interpret the first part of the path as the bucket. */
 function missingBucket(bucket: string, path: string): Outcome {
   if (path === '/') {
     const change = `Create it, or correct ${names.bucket.name}.`;

@@ -8,11 +8,11 @@ export interface Bucket {
   bucket: string;
   endpoint: string;
   publicEndpoint?: string | undefined;
-  /** The key of an object. */
+  /** The key of an object in the bucket. */
   key: string;
-  /** Whether it is there and the login may read it. */
+  /** Whether the object exists and the login may read it. */
   isReadable: boolean;
-  /** The origins of pages that may call the gateway from a browser. */
+  /** The origins of web pages that may call the gateway. */
   origins: string[];
   patienceMs: number;
 }
@@ -23,7 +23,7 @@ const expiresInMs = 60_000;
 /** The origin to try if any origin is allowed. */
 const anyOrigin = 'https://any.example';
 
-/** Follows signed URLs as clients do, and asks what a browser asks before it uploads. */
+/** Requests signed URLs as clients do, and sends the CORS preflight requests of browsers. */
 export async function publicOutcomes(store: ObjectStore, bucket: Bucket): Promise<Outcome[]> {
   const settings = [bucket.publicEndpoint === undefined ? names.endpoint.name : names.publicEndpoint.name];
   const { host, port, at } = hostAndPort(bucket.publicEndpoint ?? bucket.endpoint);
@@ -68,7 +68,7 @@ async function corsOutcomes(store: ObjectStore, { key, bucket, origins, patience
   return origins.length > 0 ? [ok('s3.cors', settings, `browsers may PUT and GET in ${bucket}`)] : [];
 }
 
-/** A browser's preflight. */
+/** Sends a browser's preflight request, and reports whether CORS allows the call. */
 async function mayCall(url: string, origin: string, method: string, patienceMs: number): Promise<boolean> {
   const asked = {
     origin,

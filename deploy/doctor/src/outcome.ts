@@ -1,4 +1,4 @@
-/** `wrong`: units do not start, or do not work. `warning`: worth a look before others depend on it. */
+/** `wrong`: units do not start, or do not work. `warning`: should be corrected before the installation is in use. */
 export type Level = 'ok' | 'warning' | 'wrong';
 
 /** The result of one check. Its texts contain no secret. */
@@ -6,7 +6,7 @@ export interface Outcome {
   level: Level;
   /** The check's name, e.g. `redis.password`; the part before the dot is the heading in reports. */
   check: string;
-  /** The names of the settings that it looked at. */
+  /** The names of the settings that were checked. */
   settings: string[];
   found: string;
   /** The affected items, e.g. schemas; they are appended to `found`. */
@@ -29,7 +29,7 @@ export function ok(check: string, settings: string[], found: string): Outcome {
   return { level: 'ok', check, settings, found, change: '' };
 }
 
-/** Outcomes that differ in their settings and items alone become one. */
+/** Merges outcomes that differ only in their settings and items. */
 export function merged(outcomes: Outcome[]): Outcome[] {
   const groups = Map.groupBy(outcomes, ({ level, check, found, change }) =>
     JSON.stringify([level, check, found, change]),

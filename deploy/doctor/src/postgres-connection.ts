@@ -6,31 +6,31 @@ import type { Installation } from './installation.ts';
 import { type Outcome, wrong } from './outcome.ts';
 import type { Login } from './postgres-logins.ts';
 
-/** Facts about a server and a database, as one login sees them. */
+/** Facts about a server and a database, as one login can read them. */
 export interface ServerFacts {
   version: number;
   versionName: string;
   encoding: string;
-  /** Connections that logins without special rights can have. */
+  /** Maximum number of connections for all logins without special rights. */
   connections: number;
-  /** Connections that the login may have, if that is limited. */
+  /** The login's connection limit; null if there is none. */
   loginConnections: number | null;
-  /** Connections that logins without special rights may have to the database, if that is limited. */
+  /** The database's connection limit for logins without special rights; null if there is none. */
   databaseConnections: number | null;
   login: string;
   database: string;
   mayCreateSchemas: boolean;
   mayCreateRoles: boolean;
-  /** Whether it follows another server. */
+  /** Whether the server is a standby of another server. */
   isStandby: boolean;
   /** Whether transactions of the login are read-only by default. */
   isReadOnly: boolean;
-  /** The source of that setting, e.g. `database`. */
+  /** The source of the read-only setting, e.g. `database`. */
   readOnlySource: string;
-  /** Extensions that can be had, with the version that the database has and the schema that it is in, if any. */
+  /** Available extensions, with the version and schema in which the database has them, if it does. */
   extensions: Record<string, { installed: string | null; available: string; schema: string | null } | undefined>;
   serverMs: number;
-  /** When the server was asked and had answered, in ms by this machine's clock. */
+  /** The times before and after the query, in ms by this machine's clock. */
   asked: number;
   answered: number;
 }
@@ -43,7 +43,7 @@ export interface Connection extends Login {
   at: string;
 }
 
-/** Connects a login. @returns the connection, whose pool the caller closes, or why there is none. */
+/** Connects a login. @returns the connection, whose pool the caller must close, or the reason for the failure */
 export async function connectLogin(
   login: Login,
   { now, patienceMs }: Pick<Installation, 'now' | 'patienceMs'>,

@@ -3,10 +3,10 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { type Outcome, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
-/** More tables than these are counted. */
+/** The maximum number of tables in the text; further tables are only counted. */
 const maxNamed = 5;
 
-/** Checks that the roles of a schema have their rights in it. They lack them after a dump was restored without its ACLs. */
+/** Checks that the roles of a schema have their rights in it. The rights are missing after a dump was restored without its ACLs. */
 export async function grantRefusal(
   { pool, settings, at }: Connection,
   schema: SchemaDeclaration,

@@ -7,7 +7,7 @@ import { usable } from './installation.ts';
 /** A URL of a database, with a login. */
 export interface Login {
   url: string;
-  /** The settings that name it. */
+  /** The settings that contain the URL. */
   settings: string[];
 }
 
@@ -37,7 +37,7 @@ export function usedSchemas(env: Environment, units: readonly ListedUnit[]): Use
   });
 }
 
-/** All logins, each once. */
+/** Returns all logins without duplicates. */
 export function loginsOf(schemas: readonly UsedSchema[]): Login[] {
   const all = schemas.flatMap(({ service, migrations }) => (migrations ? [service, migrations] : [service]));
   return [...Map.groupBy(all, ({ url }) => url)].map(([url, same]) => ({

@@ -8,7 +8,7 @@ import type { UsedSchema } from './postgres-logins.ts';
 type Used = Pick<UsedSchema, 'unit'>;
 type Planned = Pick<Installation, 'env' | 'planned'>;
 
-/** The connections that the pools of these units take at most, and by how many processes. */
+/** Returns the maximum number of connections of these units' pools, and the number of processes. */
 function poolsOf(schemas: readonly Used[], installation: Planned) {
   const pools = schemas.flatMap(({ unit: { name, replicas } }) => {
     const size = usable(envOf(installation, name), { poolSizeSetting })?.poolSizeSetting;
@@ -19,7 +19,7 @@ function poolsOf(schemas: readonly Used[], installation: Planned) {
   return { needed, use: `the ${needed} that ${processes} processes take at most` };
 }
 
-/** Whether a server has connections for all processes of the units. */
+/** Checks whether a server has enough connections for all processes of the units. */
 export function poolOutcomes(
   { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
   schemas: readonly Used[],
@@ -36,7 +36,7 @@ export function poolOutcomes(
   return [warning(check, looked, `${server} gives ${facts.connections} connections, fewer than ${use}`, change)];
 }
 
-/** Whether the connection limits of logins and databases allow the needed connections. */
+/** Checks whether the connection limits of logins and databases allow the needed connections. */
 export function limitOutcomes(
   connections: readonly Connection[],
   schemas: readonly UsedSchema[],

@@ -13,7 +13,7 @@ import { strangerOutcomes } from './postgres-strangers.ts';
 
 const byTheChart = 'which the Helm chart does by itself before it starts a pod';
 
-/** Checks one schema: its migrations, what isolates its tenants, the rights of both logins, and the keys of what it stores. */
+/** Checks one schema: its migrations, the isolation of tenants, the rights of both logins, and the keys of its encrypted data. */
 export async function schemaOutcomes(
   used: UsedSchema,
   service: Connection,
@@ -76,7 +76,7 @@ async function schemaProblem(
 }
 
 interface FoundSchema {
-  /** Whether the login is its owner, or a member of the owning role. */
+  /** Whether the login owns the schema or is a member of the owning role. */
   isMine: boolean;
 }
 
@@ -86,7 +86,7 @@ async function findSchema({ pool }: Connection, name: string): Promise<FoundSche
   return rows[0];
 }
 
-/** Why the login cannot migrate; undefined if it can. */
+/** Returns the reason why the login cannot migrate; undefined if it can. */
 function ownerRefusal(
   { facts, settings }: Connection,
   name: string,
@@ -115,7 +115,7 @@ function ownerRefusal(
   );
 }
 
-/** Sets each role that the schema's transactions set. */
+/** Checks that the login may set each role of the schema, as its transactions do. */
 async function roleRefusal({ pool, facts, settings }: Connection, name: string): Promise<Outcome | undefined> {
   const refused: string[] = [];
   for (const role of Object.values(rolesOf(name))) {

@@ -10,7 +10,7 @@ serverTest(['postgres'], 'the doctor finds a PostgreSQL that follows another one
   t.teardown(() => servers.stop());
   const postgres = servers.server('postgres');
   await postgres.stop();
-  // A standby without a primary waits for one and can be read.
+  // A standby that has no primary waits for one, and allows reads.
   writeFileSync(join(postgres.place.home, 'cluster', 'standby.signal'), '');
   await postgres.start();
   const outcomes = await checkPostgres({

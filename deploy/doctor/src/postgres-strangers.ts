@@ -3,9 +3,9 @@ import { type Outcome, warning } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
 /**
- * Other logins, e.g. of another installation on the server, that may connect to the database and assume the roles of its schemas: they could
- * read the data of all tenants.
- * @param own the logins of the settings
+ * Reports other logins, e.g. of another installation on the server, that may connect to the database and assume the roles of its schemas,
+ * because they could read the data of all tenants.
+ * @param own the logins in the settings
  */
 export async function strangerOutcomes(
   { pool, settings, facts }: Connection,

@@ -3,7 +3,7 @@ import type { Connection } from './postgres-connection.ts';
 
 const parameter = 'default_transaction_read_only';
 
-/** Whether the login can write: not on a standby, nor if its transactions are read-only. */
+/** Checks whether the login can write: it cannot on a standby, or if its transactions are read-only by default. */
 export function writableOutcomes({ facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>): Outcome[] {
   const { login, isStandby, isReadOnly, readOnlySource: source } = facts;
   if (isStandby) {
@@ -16,7 +16,7 @@ export function writableOutcomes({ facts, settings, at }: Pick<Connection, 'fact
   return [wrong('postgres.read-only', settings, found, readOnlyChange(facts))];
 }
 
-/** The statement that reverts the read-only setting at its source. */
+/** Returns the statement that reverts the read-only setting at its source. */
 function readOnlyChange({ login, database, readOnlySource }: Connection['facts']): string {
   const wheres: Record<string, string> = {
     database: `DATABASE ${database}`,

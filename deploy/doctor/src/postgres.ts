@@ -8,7 +8,7 @@ import { schemaOutcomes } from './postgres-schema.ts';
 import { databaseOutcomes } from './postgres-server.ts';
 import { writableOutcomes } from './postgres-writable.ts';
 
-/** Connects each login of the units to PostgreSQL, and checks servers, databases and schemas, each once. */
+/** Connects each login of the units to PostgreSQL, and checks each server, database and schema once. */
 export async function checkPostgres(installation: Installation): Promise<Outcome[]> {
   const { env, units } = installation;
   const schemas = usedSchemas(env, units);
@@ -58,7 +58,7 @@ function servers(connections: Connection[], schemas: UsedSchema[], installation:
 async function checkSchema(used: UsedSchema, connections: Connection[], env: Installation['env']): Promise<Outcome[]> {
   const service = connections.find(({ url }) => url === used.service.url);
   const migrations = connections.find(({ url }) => url === used.migrations?.url);
-  // A login that was refused is reported already.
+  // `connectLogin` has already reported a refused login.
   if (!service || (used.migrations && !migrations)) return [];
   return schemaOutcomes(used, service, migrations, env);
 }

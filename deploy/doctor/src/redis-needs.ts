@@ -3,15 +3,15 @@ import type { ListedUnit } from '@parley/units';
 
 /** Commands and names that units need in Redis. `*` in names stands for variable parts, such as ids. */
 export interface RedisNeeds {
-  /** The commands by the keys that they are for. */
+  /** The needed commands by key pattern. */
   keys: Record<string, readonly KeyCommand[]>;
-  /** Channels that units publish to and listen on. */
+  /** The channels that units publish to or subscribe to. */
   channels: string[];
 }
 
 export type KeyCommand = keyof typeof harmless;
 
-/** Arguments with which a command changes nothing if the key does not exist. */
+/** Arguments with which a command has no effect if the key does not exist. */
 const harmless = {
   GET: [],
   PTTL: [],

@@ -19,7 +19,7 @@ import { type RedisNeeds, redisNeeds } from './redis-needs.ts';
 const needs = redisNeeds(units);
 const commandsOf = ({ keys }: RedisNeeds) => [...new Set(Object.values(keys).flat())];
 
-/** Commands that every unit also needs, for the name of its connections and for scripts. */
+/** Commands that every unit needs in addition, for connection names and scripts. */
 const others = ['client|setname', 'ping', 'eval', 'evalsha', 'time', 'publish', 'subscribe', 'unsubscribe'];
 
 function accessOf(
@@ -36,7 +36,7 @@ function accessOf(
   ];
 }
 
-/** A Redis whose logins the test makes. */
+/** Starts a Redis on which the test creates logins. */
 async function openRedis(t: ExecutionContext) {
   const servers = await startServers({ only: ['redis'] });
   t.teardown(() => servers.stop());
@@ -98,7 +98,7 @@ serverTest(
   },
 );
 
-/** Does with a login what the engines of units do. */
+/** Runs the operations of the units' engines with a login. */
 async function worksWith(t: ExecutionContext, url: string): Promise<void> {
   const connection = redisConnection({ url, log: createLogger('redis', { LOG_LEVEL: 'silent' }) });
   await connection.start();
@@ -134,7 +134,7 @@ serverTest(['redis'], 'what a login may not do is named where units need it, and
   const keys = Object.keys(needs.keys);
   const { channels } = needs;
   const stream = 'parley:1:session:1:events';
-  // Without EVAL and UNSUBSCRIBE there is nothing to be refused yet: the server has the scripts, and a connection ends.
+  // Lacking EVAL or UNSUBSCRIBE causes no refusal here: the server has cached the scripts, and the connection is closed.
   const named = ['EVALSHA', 'TIME', 'PUBLISH', 'SUBSCRIBE', 'PING', ...commandsOf(needs)];
   for (const command of named) {
     await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), `-${command.toLowerCase()}`]);
@@ -142,7 +142,7 @@ serverTest(['redis'], 'what a login may not do is named where units need it, and
     const refused = await t.throwsAsync(worksWith(t, url), undefined, command);
     t.regex(refused.message, new RegExp(`lacks a permission: ${command}$`, 'u'));
   }
-  // A reader of a stream is refused at once, though it lacks nothing itself.
+  // A stream's reader is refused at once when a right for appending is missing, although reading does not need it.
   for (const lacks of ['-publish', '-xadd', '-pexpire']) {
     await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), lacks]);
     const connection = redisConnection({ url, log: createLogger('redis', { LOG_LEVEL: 'silent' }) });
@@ -167,7 +167,7 @@ test('the doctor knows the names in Redis that the code has', async (t) => {
   for await (const file of files) {
     const code = readFileSync(new URL(file, root), 'utf8');
     for (const [, name = ''] of code.matchAll(/^[^*]*[`'"](parley:[^`'"]+)/gmu)) {
-      // Matches inserted expressions, also if the text ends inside one.
+      // Matches expressions inside template strings, even if the text ends inside one.
       const pattern = new RegExp(`^${name.replaceAll(/\$\{[^}]*\}?/gu, '.+')}$`, 'u');
       if (!known.some((each) => pattern.test(each))) unknown.push(`${file}: ${name}`);
     }

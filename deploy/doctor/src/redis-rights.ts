@@ -8,9 +8,7 @@ const settings = [unitProcessSettings.redisUrl.name];
 
 export type Ask = <T>(...command: string[]) => Promise<T>;
 
-/**
- * Tries each command on keys with the prefixes of the units that do not exist. `ACL DRYRUN` needs rights that units do not have.
- */
+/** Tries each command on keys that have the units' prefixes but do not exist. `ACL DRYRUN` would need rights that units do not have. */
 export async function rightsOutcomes(
   { keys, channels }: RedisNeeds,
   ask: Ask,
@@ -31,7 +29,7 @@ export async function rightsOutcomes(
     refused.push(`${commands} on keys ${same.map(([name]) => name).join(', ')}`);
   }
 
-  // A message to a channel of the units would reach them. Subscribing to it needs the same right on the channel.
+  // Publishing to a fixed channel would reach the units, so only subscribing is tried: both need the same right on the channel.
   const unheard = await refusedOf(channels, (name) => listen(unused(name)));
   if (unheard.length > 0) refused.push(`SUBSCRIBE to channels ${unheard.join(', ')}`);
   const untold = await refusedOf(
@@ -51,7 +49,7 @@ async function refusedOf<T>(tried: readonly T[], attempt: (one: T) => Promise<un
   return refused;
 }
 
-/** Rights are looked at first: whatever else Redis objects to, the login may do it. */
+/** Reports whether the login lacks a right. Redis checks rights first, so any other error shows that the right exists. */
 async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   try {
     await attempt;
@@ -64,7 +62,7 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** A name like this one that nothing has: no tenant has so large an id. */
+/** Returns an unused name of this pattern: no tenant has so large an id. */
 function unused(name: string): string {
   return name.replaceAll('*', () => String(randomInt(2 ** 40, 2 ** 47)));
 }

@@ -12,13 +12,13 @@ const { redisUrl } = unitProcessSettings;
 const settings = [redisUrl.name];
 const oldestMajor = 7;
 
-/** Connects to Redis as the units do, and tries what they need of it. */
+/** Connects to Redis as the units do, and tries the commands that they need. */
 export async function checkRedis({ env, units, now, patienceMs }: Installation): Promise<Outcome[]> {
   const url = usable(env, { redisUrl })?.redisUrl;
   if (url === undefined) return [];
   const { at } = hostAndPort(url);
   const client = redisClients(url, patienceMs)('parley-doctor');
-  client.on('error', () => undefined); // what is under way rejects, too
+  client.on('error', () => undefined); // pending commands reject as well
   try {
     await within(patienceMs, `Connecting to ${at}`, client.connect());
     const ask: Ask = (...command) => within(patienceMs, command.join(' '), client.sendCommand(command));
@@ -45,7 +45,7 @@ function factsIn(info: string): Record<string, string | undefined> {
   );
 }
 
-/** Evaluates INFO; undefined if the login may not run it. */
+/** Checks the facts in INFO. @param info undefined if the login may not run INFO */
 function serverOutcomes(info: Record<string, string | undefined> | undefined, at: string): Outcome[] {
   if (!info) return [ok('redis.reachable', settings, `${at} answers; its version is unknown, as INFO is not allowed`)];
   const { redis_version: version = '', redis_mode: mode, role, maxmemory_policy: policy } = info;

@@ -15,7 +15,7 @@ const marks: Record<Level, string> = { ok: 'ok', warning: 'WARNING', wrong: 'WRO
 const worstFirst: Level[] = ['wrong', 'warning', 'ok'];
 const width = Math.max(...Object.values(marks).map(({ length }) => length));
 
-/** The outcomes for people, by engine, the worst first; then their number. */
+/** Formats the outcomes for people, grouped by engine, the most severe first, and ends with their number. */
 export function report(outcomes: Outcome[]): string {
   const groups = Map.groupBy(outcomes, ({ check }) => check.slice(0, check.indexOf('.')));
   const parts = [...groups].map(([group, each]) => {
@@ -32,7 +32,7 @@ function lines({ level, check, settings, found, change }: Outcome): string {
   return `  ${marks[level].padEnd(width)}  ${check}: ${found}${looked}\n  ${' '.repeat(width)}  -> ${change}\n`;
 }
 
-/** 0 if there is no problem, otherwise 1. */
+/** Returns 0 if there is no problem, otherwise 1. */
 export function exitCode(outcomes: Outcome[]): number {
   return outcomes.some(({ level }) => level === 'wrong') ? 1 : 0;
 }

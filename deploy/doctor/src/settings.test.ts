@@ -4,7 +4,7 @@ import test from 'ava';
 import { checkSettings } from './settings.ts';
 import { everySetting } from './testing/every-setting.ts';
 
-/** Findings about all units with some settings changed. */
+/** Returns the findings about all units with some settings changed. */
 function findings(change: Environment, from = everySetting('127.0.0.1:1')) {
   const outcomes = checkSettings({ env: { ...from, ...change }, units, allUnits: units, now: Date.now, patienceMs: 1 });
   return outcomes.filter(({ level }) => level !== 'ok');

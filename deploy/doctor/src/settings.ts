@@ -6,7 +6,7 @@ import { allSettings, checkSettingsOfUnit } from '@parley/units/settings';
 import { envOf, type Installation, settingsRead, unitAddress, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
-/** Reads all settings as the units do, and looks for values that are valid and rarely meant. */
+/** Reads all settings as the units do, and warns about values that are valid but probably unintended. */
 export function checkSettings(installation: Installation): Outcome[] {
   const outcomes = [
     ...problemOutcomes(installation),
@@ -45,7 +45,10 @@ function problemOutcomes(installation: Installation): Outcome[] {
   return [...outcomes, warning('settings.addresses', [], found, change)];
 }
 
-/** `NAME: problem`; a database's has two names, and is the same for each schema. */
+/**
+ * Returns problems as `NAME: problem`. A database setting has two names; only the common one is kept, so that the problem is the same for
+ * each schema.
+ */
 function problemsOf(read: () => void): string[] {
   try {
     read();
@@ -77,7 +80,7 @@ function problemOutcome(
 }
 
 function unknownOutcomes({ env, allUnits }: Installation): Outcome[] {
-  // A setting of another unit is no mistake if all units share one environment.
+  // If all units share one environment, a setting that only another unit reads is correct.
   for (const unit of allUnits) problemsOf(() => checkSettingsOfUnit(unit, env));
   const known = Object.values(allSettings()).flatMap((settings) => settings.map(({ name }) => name));
   const ofUnits = settingsRead(allUnits).map(({ setting }) => setting.name);

@@ -7,7 +7,7 @@ import { everySetting, password } from './testing/every-setting.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider that records its requests. */
+/** Starts a provider that records its requests. */
 async function provider(t: ExecutionContext, answer: Answer) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -22,7 +22,7 @@ async function provider(t: ExecutionContext, answer: Answer) {
   return { at, url: `http://${at}`, asked };
 }
 
-/** Findings about voice with these settings. Asserts that no text contains the key. */
+/** Returns the findings about voice with these settings. Asserts that no text contains the key. */
 async function found(t: ExecutionContext, env: Record<string, string>): Promise<string[]> {
   const voice = units.filter(({ name }) => name === 'voice');
   const given = { ...everySetting('127.0.0.1:1'), ...env };
@@ -36,7 +36,7 @@ const status =
   (code: number, content: unknown = {}): Answer =>
   (_, response) =>
     void response.writeHead(code).end(JSON.stringify(content));
-/** Responds only to requests with the key. */
+/** Accepts only requests with the key. */
 const withKey =
   (header: string, value: string, content: unknown = {}, refusal = 401): Answer =>
   (request, response) =>

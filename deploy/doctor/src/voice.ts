@@ -8,23 +8,23 @@ import { type Installation, settingsRead, usable } from './installation.ts';
 import { type Outcome, ok, warning, wrong } from './outcome.ts';
 
 const { tts, stt, models, avatarVendor } = voiceSettings;
-/** The settings by which voice reaches what it calls. */
+/** The settings of the providers that voice calls. */
 export const voiceProviders = { tts, stt, models, avatarVendor };
 
-/** A request that costs nothing, and shows whether a key is accepted. */
+/** A free request that shows whether a key is accepted. */
 interface Probe {
   url: string;
   headers: Record<string, string>;
   names: { url: string; key: string };
   hasKey: boolean;
-  /** The statuses by which this API refuses a key. */
+  /** The statuses with which this API refuses a key. */
   refusals: number[];
   /** The requested model, if the API lists models. */
   model?: { id: string; name: string };
 }
 
 /**
- * Sends only free requests to the providers of voice: lists of voices and models, the avatar catalogue. Nothing is spoken or
+ * Sends only free requests to voice's providers: lists of voices and models, and the avatar catalogue. No speech is synthesized or
  * transcribed.
  */
 export async function checkVoice({ env, units, patienceMs }: Installation): Promise<Outcome[]> {
@@ -71,7 +71,7 @@ function openAi(
   return { url: `${url}/models`, headers, names, hasKey: key !== undefined, refusals: [401, 403], model };
 }
 
-/** Only connects, because trying the key would cost something. */
+/** Only connects, because a request that tries the key would cost money. */
 async function notTried(
   { url: { name }, key }: { url: { name: string }; key: { name: string } },
   url: string,
@@ -121,7 +121,7 @@ async function probe({ url, headers, names, hasKey, refusals, model }: Probe, pa
 
 const listShape = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Whether a response is a list of models that lacks this one. */
+/** Reports whether a response is a list of models without this model. */
 function lacks(body: string, id: string): boolean {
   try {
     return !listShape.parse(JSON.parse(body)).data.some((each) => each.id === id);
@@ -171,5 +171,5 @@ function unreached(name: string, at: string, error: unknown): Outcome {
   return warning('voice.unreachable', [name], `${at} cannot be asked: ${reasonOf(error)}`, `Correct ${name}.`);
 }
 
-/** The URLs that this check looks at. */
+/** The URL settings that this check covers. */
 export const voiceUrls = listSettings(voiceProviders).flatMap(({ name, type }) => (type === 'URL' ? [name] : []));

@@ -2,10 +2,10 @@ import type { Environment } from '@parley/kernel/settings/config';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 
 const hidden = '***';
-/** Blanking out shorter secrets would also remove plain words. In URLs they are found in any case. */
+/** Shorter secrets are not removed, because they may be parts of ordinary words. Logins in URLs are always removed. */
 const shortestSecret = 4;
 
-/** A function that blanks out all secrets of the settings in a text, such as a driver's message. */
+/** Returns a function that removes all secrets in the settings from a text, such as a driver's message. */
 export function withoutSecrets(
   env: Environment,
   settings: readonly Pick<ListedSetting, 'name' | 'secret'>[],
@@ -16,13 +16,14 @@ export function withoutSecrets(
   return (text) =>
     longestFirst
       .reduce((shown, secret) => shown.replaceAll(secret, hidden), text)
-      // Meanings of settings have this login.
+      // The documentation of settings contains the login `user:password`, which is no secret.
       .replaceAll(/(?<=\w:\/\/)(?!user:password@host:port\b)\S*@/gu, `${hidden}@`);
 }
 
 /**
- * The value, each key of a ring, and the passwords of a URL as they are written and as they are meant. One that is not percent-encoded
- * ends at its last `@`; what may have been taken for a host, a path or a user, and its pieces, is secret too.
+ * Returns everything in a value that may be secret: the value, each key of a key ring, and the passwords in a URL, percent-encoded and
+ * decoded. A password that is not encoded extends to the last `@`; its pieces are included too, because a driver may have parsed them as
+ * host, path or user.
  */
 function partsOf(value: string): string[] {
   const [, written] = /^[\w+.-]+:\/\/[^:@]*:(.*)@/su.exec(value) ?? [];

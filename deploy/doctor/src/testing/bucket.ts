@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { testS3 } from '@parley/testing/object-stores';
 
-/** A new bucket whose CORS allows pages of one origin. */
+/** Creates a bucket whose CORS allows web pages of one origin. */
 export async function testBucket(name: string) {
   const { endpoint, region, accessKeyId, secretAccessKey } = testS3;
   const client = new S3Client({
@@ -35,7 +35,7 @@ export async function testBucket(name: string) {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }));
       for (const { Key } of Contents) await client.send(new DeleteObjectCommand({ Bucket: name, Key }));
     },
-    /** @throws unless the bucket is empty. */
+    /** Deletes the bucket. @throws Error unless it is empty */
     async remove() {
       await client.send(new DeleteBucketCommand({ Bucket: name }));
       client.destroy();

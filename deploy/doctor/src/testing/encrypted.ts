@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { Garden } from './garden.ts';
 import { changed } from './planted.ts';
 
-/** The settings by which the engines of a garden are reached by TLS, through proxies with this certificate. */
+/** Returns settings with which the test installation's engines are reached by TLS, through proxies with this certificate. */
 export async function encrypted(
   t: ExecutionContext,
   { env, brokers: [broker = ''] }: Garden,
@@ -25,7 +25,7 @@ export async function encrypted(
   const mail = await before(hostOf(env.SMTP_URL));
   return {
     DATABASE_URL: database(env.DATABASE_URL, 'verify-full'),
-    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // which verifies as much
+    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // which verifies as strictly
     REDIS_URL: at(env.REDIS_URL, (it) => Object.assign(it, { host: redis })).replace(/^redis:/u, 'rediss:'),
     KAFKA_BROKERS: await before(broker, { answers: (bytes, port) => advertised(bytes, broker, port) }),
     KAFKA_TLS: 'true',
@@ -34,7 +34,7 @@ export async function encrypted(
   };
 }
 
-/** Replaces a broker's advertised address by the proxy's. Both host names have nine letters. */
+/** Replaces the broker's advertised address with the proxy's. Both host names have nine letters. */
 function advertised(bytes: Buffer, broker: string, port: number): Buffer {
   const [host = '', own = ''] = broker.split(':');
   const text = (name: string, number: number) => {

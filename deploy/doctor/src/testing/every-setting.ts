@@ -3,10 +3,10 @@ import type { Environment } from '@parley/kernel/settings/config';
 import { units } from '@parley/units';
 import { settingsRead, unitAddress } from '../installation.ts';
 
-/** A part of every password, which must not be printed. */
+/** A text in every password, which must not appear in the output. */
 export const password = 'canary-of-passwords';
 
-/** All that the units need in production, with all engines at one `host:port`. */
+/** Returns all settings that units need in production, with all engines at one `host:port`. */
 export function everySetting(at: string): Environment {
   const key = () => randomBytes(32).toString('base64');
   const names = settingsRead(units).map(({ setting }) => setting.name);

@@ -23,7 +23,10 @@ export const canary = 'canary-in-the-garden';
 
 export type Garden = Awaited<ReturnType<typeof plantGarden>>;
 
-/** A unit that needs every engine, with all that it needs on the engines of the tests; `remove` deletes that. */
+/**
+ * Sets up a test installation ("garden") on the test engines: one unit that needs every engine, with everything that the unit needs there.
+ * `remove` deletes everything.
+ */
 export async function plantGarden() {
   const name = `garden_${randomBytes(4).toString('hex')}`;
   const unit = gardenUnit(name);
@@ -109,7 +112,9 @@ function gardenSchema(name: string): SchemaDeclaration {
   };
 }
 
-/** A database with a login that owns the schema and another one for the service; what is stored is sealed by `secretsKey`. */
+/**
+ * Creates a database with one login that owns the schema, another login for the service, and a value that is encrypted with `secretsKey`.
+ */
 async function gardenDatabase(schema: SchemaDeclaration) {
   const { name } = schema;
   const superuser = openPool({ url: process.env.TEST_DATABASE_URL ?? '', poolSize: 1, statementTimeoutMs: 60_000 });
@@ -146,7 +151,7 @@ async function gardenDatabase(schema: SchemaDeclaration) {
   };
 }
 
-/** The topics of the unit, and one that needs more replicas in sync than there are. */
+/** Creates the unit's topic, and a topic whose `min.insync.replicas` is larger than its number of replicas. */
 async function gardenTopics(brokers: string[], topic: TopicDeclaration) {
   const slow = { ...topic, name: `${topic.name}-slow` };
   const admin = kafkaClient({ brokers }, { retries: 5 }).admin();

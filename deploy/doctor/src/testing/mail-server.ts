@@ -1,7 +1,7 @@
 import { listen } from '@parley/kernel/http/listen';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail server with one login. */
+/** Starts a mail server with one login. */
 export async function mailServer(password: string) {
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],

@@ -4,13 +4,13 @@ import { listen } from '@parley/kernel/http/listen';
 import type { ExecutionContext } from 'ava';
 
 export interface Rewriting {
-  /** Changes data from the server without changing its length. */
+  /** Replaces data from the server with data of the same length. */
   answers?: (bytes: Buffer) => Buffer;
-  /** Returns a response to the client in the server's place. */
+  /** Returns a response to send to the client instead of forwarding its request. */
   inPlace?: (said: string) => string | undefined;
 }
 
-/** A proxy before an engine that is healthy, and looks otherwise through it. @returns its `host:port` */
+/** Starts a proxy that changes the responses of a healthy engine. @returns the proxy's `host:port` */
 export async function rewritingProxy(
   t: ExecutionContext,
   at: string,
@@ -35,7 +35,7 @@ export async function rewritingProxy(
   return listen(server);
 }
 
-/** Replaces a text in bytes by another of the same length. */
+/** Returns a function that replaces a text in bytes with another text of the same length. */
 export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
   return (bytes) => Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
 }
@@ -43,11 +43,11 @@ export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
 export interface HttpFaults {
   /** Selects requests that get 403, as S3 returns if a login lacks a right. */
   refuses?: (request: IncomingMessage) => boolean;
-  /** Whether the server gets its own address instead of the proxy's in the Host header. */
+  /** Whether the Host header contains the server's own address instead of the proxy's. */
   changesHost?: boolean;
 }
 
-/** A proxy before an S3 service. @returns its URL */
+/** Starts a proxy in front of an S3 service. @returns the proxy's URL */
 export async function s3Proxy(t: ExecutionContext, url: string, { refuses, changesHost }: HttpFaults): Promise<string> {
   const target = new URL(url);
   const server = createHttpServer((incoming, answer) => {

@@ -10,7 +10,7 @@ import { planted } from '../planted.ts';
 const authority = testAuthority();
 const host = 'garden.test.svc';
 
-/** The settings of a mesh certificate that is as it should be, but for what is given. */
+/** Returns the settings of a mesh certificate that is correct except for the given options. */
 function mesh(
   garden: Garden,
   t: ExecutionContext,

@@ -10,7 +10,7 @@ const topic = (garden: Garden, change: Partial<TopicDeclaration>): Fault => ({
   unit: { publishes: [{ ...garden.topic, ...change }] },
 });
 
-/** A topic whose settings an operator has changed. */
+/** Changes the settings of a topic, as an operator might. */
 async function changedTopic(
   { brokers, topic: { name, retentionMs } }: Garden,
   change: Record<string, string>,
