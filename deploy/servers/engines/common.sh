@@ -1,12 +1,13 @@
-# What `install.sh` and `start.sh` of every engine may use.
+# Functions for `install.sh` and `start.sh` of every engine.
 
-# unavailable REASON: says why this machine cannot have that server.
+# unavailable REASON: ends the script with the reason why this machine cannot run the server.
 unavailable() {
   echo "$*" >&2
   exit 69
 }
 
-# Before a command that refuses to run as root: runs it as nobody, who may still pass root's folders. `$TIE` ties it to its starter.
+# A command prefix for programs that refuse to run as root: runs them as nobody, with access to root's folders. `$TIE` makes the program end
+# with the process that started it.
 as_nobody=
 if [ "$(id -u)" = 0 ]; then
   as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override ${TIE:-}"

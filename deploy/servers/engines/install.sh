@@ -1,5 +1,5 @@
-# install.sh FOLDER: has the install.sh in `$SCRIPTS` fill `$TARGET`, which becomes FOLDER by a rename when all is done. It runs in a
-# folder where it finds what an interrupted run has left.
+# install.sh FOLDER: runs the install.sh in `$SCRIPTS`, which fills `$TARGET`; finally renames `$TARGET` to FOLDER. The script's working
+# directory still contains the files of an interrupted run.
 set -eu
 building=$1.building
 TARGET=$building/target

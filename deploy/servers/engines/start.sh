@@ -1,6 +1,6 @@
-# start.sh: becomes the server that the start.sh in `$SCRIPTS` starts, in the folder that it runs in. It writes down its own pid and
-# start before, and the folder's inode, which a copy of the folder has not: so the record is there from the first moment, whatever
-# happens to the program that started it.
+# start.sh: runs the start.sh in `$SCRIPTS`, which replaces this process with the server. First records its own pid and start time, and the
+# folder's inode, which differs in a copy of the folder. So the record exists from the first moment, even if the program that started the
+# server ends.
 set -eu
 . "$(dirname "$0")/common.sh"
 read -r boot </proc/sys/kernel/random/boot_id

@@ -12,7 +12,7 @@ import { findProcess } from './server.ts';
 import { emptyFolder, never } from './testing/folder.ts';
 import { serverTest } from './testing/server-test.ts';
 
-/** Runs `scripts/servers` on its own data folder. Servers that it leaves running are stopped after the test. */
+/** Returns a function that runs `scripts/servers` on its own data folder. Servers that are still running are stopped after the test. */
 function command(t: ExecutionContext) {
   const folder = emptyFolder(t);
   async function run(args: string[], env: NodeJS.ProcessEnv = {}, meanwhile = async (_child: ChildProcess) => {}) {
@@ -93,7 +93,7 @@ serverTest(['redis'], 'up, down and reset keep the address, and only reset delet
   const REDIS_URL = execFileSync('sh', ['-c', `${stdout}\nprintf %s "$REDIS_URL"`], { encoding: 'utf8' });
   t.regex(REDIS_URL, /^redis:\/\/parley:\w+@127\.0\.0\.1:\d+$/);
 
-  // A shell that has evaluated the settings still speaks of our server, not of another.
+  // Settings that a shell has evaluated refer to our server, not to another one.
   t.like((await up(options({ REDIS_URL })))[0], { state: 'up', pid }, 'a server that is up stays');
   const shown = await run(['status', ...only], { REDIS_URL });
   t.is(shown.code, 0);
@@ -125,7 +125,7 @@ serverTest(
     });
     const folder = emptyFolder(t);
     t.teardown(() => down(options('127.0.0.2')));
-    // Up: each was asked as a client of that address.
+    // `up` has sent a request to each server at that address.
     const servers = await up(options('127.0.0.2'));
     for (const server of servers) {
       if (server.state !== 'up') {

@@ -2,34 +2,34 @@ export type EngineName = 'postgres' | 'redis' | 'kafka' | 's3';
 
 /** Folders, ports and passwords of one server on this machine. */
 export interface Place {
-  /** Its folder: data, configuration, log, and the record of its process. */
+  /** The server's folder: data, configuration, log, and the record of its process. */
   home: string;
-  /** The folder of its installed program. */
+  /** The folder of the installed program. */
   installed: string;
-  /** The address that it listens on. */
+  /** The address that the server listens on. */
   host: string;
-  /** Its reserved ports; clients use `main`. */
+  /** The server's reserved ports; clients use `main`. */
   ports: { main: number; second: number };
   /** The passwords of the application's login and of the administrator; hexadecimal, generated once. */
   password: string;
   superuserPassword: string;
 }
 
-/** One kind of server. */
+/** A kind of server. */
 export interface Engine {
   name: EngineName;
   title: string;
   version: string;
-  /** The folder of its scripts `install.sh` and `start.sh`. Default: the folder of its name in `engines`. */
+  /** The folder of `install.sh` and `start.sh`. Default: the folder of the engine's name in `engines`. */
   scripts?: string;
-  /** The folder of its program. The number at its end is incremented when `install.sh` changes what it installs. */
+  /** The folder of the installed program. Increment the number at its end when `install.sh` installs something else. */
   folder: string;
   /** The signal for a regular stop. SIGINT is PostgreSQL's "fast shutdown", which does not wait for clients. */
   stopSignal: NodeJS.Signals;
-  /** The setting with the address of a server; when the environment has it, none is started. */
+  /** The setting with a server's address. If the environment has the setting, no server is started. */
   setting: string;
-  /** The settings for clients of a server that this package has started. */
+  /** Returns the settings with which clients reach a server that this package has started. */
   settings(place: Place): Record<string, string>;
-  /** Sends one request, like a client. @throws Error if there is no answer within seconds. */
+  /** Sends one request, like a client. @throws Error if there is no response within seconds */
   ask(place: Place): Promise<unknown>;
 }

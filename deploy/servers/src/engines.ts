@@ -8,7 +8,7 @@ import { scriptFolder } from './install.ts';
 const timeoutMs = 2_000;
 const addressOf = ({ host, ports }: Place) => `${host}:${ports.main}`;
 
-/** The content of `engine.json`. Its settings contain `{host}`, `{port}` and `{password}`; the first one is the address of the server. */
+/** The content of `engine.json`. The settings contain `{host}`, `{port}` and `{password}`; the first setting is the server's address. */
 type Declared = Pick<Engine, 'title' | 'version' | 'folder' | 'stopSignal'> & { settings: Record<string, string> };
 
 function engine(name: EngineName, ask: Engine['ask']): Engine {
@@ -25,11 +25,11 @@ function engine(name: EngineName, ask: Engine['ask']): Engine {
   };
 }
 
-/** The application's login owns the database and may create roles. It is no superuser, so that row-level security applies to it. */
+/** The application's login owns the database and may create roles. It is not a superuser, so row-level security applies to it. */
 const postgres = engine('postgres', async (place) => {
   const connectionString = postgres.settings(place).DATABASE_URL;
   const client = new Client({ connectionString, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
-  client.on('error', () => undefined); // the call that is under way rejects as well
+  client.on('error', () => undefined); // the pending call rejects as well
   try {
     await client.connect();
     await client.query('SELECT 1');
@@ -38,12 +38,12 @@ const postgres = engine('postgres', async (place) => {
   }
 });
 
-/** The superuser of that PostgreSQL, for tests that need more rights than the application has. */
+/** Returns the superuser's URL, for tests that need more rights than the application has. */
 export function superuserUrl(place: Place, databaseName = 'parley'): string {
   return `postgres://postgres:${place.superuserPassword}@${addressOf(place)}/${databaseName}`;
 }
 
-/** Its only login can access only the keys and channels of the application. */
+/** The only login can access only the application's keys and channels. */
 const redis = engine('redis', async ({ installed, host, ports, password }) => {
   const args = ['redis-cli', '-h', host, '-p', String(ports.main), '--user', 'parley', 'ping'];
   const env = { PATH: process.env.PATH, REDISCLI_AUTH: password };

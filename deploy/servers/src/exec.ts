@@ -6,12 +6,12 @@ export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }
 
-/** The exit code of a script for that. */
+/** A script's exit code if it is unavailable on this machine. */
 const unavailableCode = 69;
 
 /**
- * Runs a command and returns its stdout. If this process is killed, so is the command.
- * @throws Error with the last lines of its output if it fails; the signal's reason if aborted
+ * Runs a command and returns its stdout. If this process is killed, the command is killed as well.
+ * @throws Error with the last lines of its output if it fails; the signal's reason if it is aborted
  */
 export async function exec(
   command: string,
@@ -28,7 +28,7 @@ export async function exec(
   }
 }
 
-/** The error of a command that ended with this code or signal, with the end of its output. */
+/** Returns the error of a command that ended with this code or signal, with the end of its output. */
 export function failure(command: string, code: unknown, output: string): Error {
   const lines = output.trimEnd().split('\n');
   if (code === unavailableCode) return new UnavailableError(lines.at(-1));

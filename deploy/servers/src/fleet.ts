@@ -7,24 +7,24 @@ import { ensureInstalled, type InstallOptions, isInstalled } from './install.ts'
 import { ensurePlace, findPlace } from './place.ts';
 import { findProcess, type StartOptions, startServer, stopServer, untilItAnswers } from './server.ts';
 
-/** Long enough that a busy server, or one that recovers after a crash, is not stopped as hanging. */
+/** Long enough that a server that is busy or recovers from a crash is not mistaken for one that hangs. */
 const answerTimeoutMs = 15_000;
 
-/** One for each requested engine. */
+/** The state of one requested engine. */
 export type Server = {
   engine: Engine;
-  /** For the terminal: its address, or why it is not available. */
+  /** A text for the terminal: the server's address, or why it is not available. */
   note: string;
 } & (
   | { state: 'up'; place: Place; pid: number }
   /**
-   * The environment names another server, so that none is started; it was not started or does not answer; it cannot be installed
-   * on this machine; its start failed.
+   * `configured`: the environment names another server, so none is started. `down`: the server was not started or does not respond.
+   * `unavailable`: it cannot be installed on this machine. `failed`: its start failed.
    */
   | { state: 'configured' | 'down' | 'unavailable' | 'failed' }
 );
 
-/** Default: servers outlive the command, and their data survive a crash of the machine. */
+/** By default, servers outlive the command, and their data survive a crash of the machine. */
 export interface FleetOptions extends Pick<InstallOptions, 'signal' | 'say'>, Partial<StartOptions> {
   signal: AbortSignal;
   folders: Folders;
@@ -32,14 +32,14 @@ export interface FleetOptions extends Pick<InstallOptions, 'signal' | 'say'>, Pa
   only: EngineName[];
   /** The address that started servers listen on. Default 127.0.0.1. */
   host?: string;
-  /** Default: that of this system. */
+  /** Default: the platform of this machine. */
   platform?: NodeJS.Platform;
 }
 
 /**
- * Installs, starts and waits for all servers that are not up, at the same time. Running servers are left as they are. A
- * failed or unavailable one does not prevent the others.
- * @throws the signal's reason if that was aborted; then no server is left starting.
+ * Installs and starts all servers that are not up, concurrently, and waits for them. Leaves running servers unchanged. A server that fails
+ * or is unavailable does not prevent the others.
+ * @throws the reason of `signal` if it is aborted; no server is then left starting
  */
 export async function up(options: FleetOptions): Promise<Server[]> {
   const servers = await Promise.all(chosen(options).map((engine) => upOne(engine, options)));
@@ -76,9 +76,9 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
 }
 
 /**
- * Stops the servers of this data folder, also if the environment names others.
- * @param clear deletes their data, too. Installations, addresses and passwords stay.
- * @returns those that were running.
+ * Stops the servers of this data folder, even if the environment names others.
+ * @param clear deletes their data as well. Installations, addresses and passwords stay
+ * @returns the servers that were running
  */
 export async function down(options: FleetOptions, { clear = false } = {}): Promise<Engine[]> {
   const stopped = await Promise.all(
@@ -94,7 +94,7 @@ export async function down(options: FleetOptions, { clear = false } = {}): Promi
   return stopped.flat();
 }
 
-/** The current state of the servers. */
+/** Returns the current state of the servers. */
 export async function status(options: FleetOptions): Promise<Server[]> {
   return Promise.all(chosen(options).map(async (engine) => configured(engine, options) ?? look(engine, options)));
 }
@@ -117,12 +117,12 @@ function running(engine: Engine, place: Place, pid: number): Server {
   return { engine, state: 'up', place, pid, note };
 }
 
-/** Whether there is a server for clients, started by this package or named by the environment. */
+/** Reports whether clients have a server, started by this package or named by the environment. */
 export function isServed({ state }: Server): boolean {
   return state === 'up' || state === 'configured';
 }
 
-/** The settings for clients: of our running servers, and of those that the environment names. */
+/** Returns the settings for clients: of our running servers, and of the servers that the environment names. */
 export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<string, string> {
   const ofEach = servers.map((server) => {
     if (server.state === 'up') return server.engine.settings(server.place);
@@ -134,7 +134,7 @@ export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<st
   return Object.assign({}, ...ofEach);
 }
 
-/** The server that the environment names. One of ours, as after `eval "$(scripts/servers env)"`, does not count. */
+/** Returns the server that the environment names. Our own server, e.g. after `eval "$(scripts/servers env)"`, does not count. */
 function configured(engine: Engine, { env, folders }: FleetOptions): Server | undefined {
   const value = env[engine.setting];
   const place = findPlace(engine, folders);

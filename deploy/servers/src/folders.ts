@@ -5,9 +5,9 @@ import { serversFolderSetting, serversHostSetting } from '@parley/kernel/setting
 import { root } from './root.ts';
 
 export interface Folders {
-  /** Installed programs; every data folder shares them. */
+  /** The folder of installed programs, shared by all data folders. */
   tools: string;
-  /** Data, passwords, logs. */
+  /** The folder of data, passwords and logs. */
   data: string;
 }
 
@@ -16,7 +16,7 @@ export function foldersOf(env: Environment): Folders {
   return { tools: join(root, '.tools/servers'), data: resolve(root, data) };
 }
 
-/** The address that servers of `scripts/servers` listen on. */
+/** Returns the address that servers of `scripts/servers` listen on. */
 export function serversHost(env: Environment): string {
   return readSettings(env, { host: serversHostSetting }).host;
 }

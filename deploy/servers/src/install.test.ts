@@ -72,7 +72,7 @@ test('an install of Kafka goes on without the archive of its classes where its b
     chmodSync(join(programs, name), 0o755);
   };
   program('mvn', '');
-  program('sleep', ''); // a minute passes at once
+  program('sleep', ''); // waiting for a minute takes no time
   program(
     'java',
     `case "$*" in
@@ -85,7 +85,7 @@ test('an install of Kafka goes on without the archive of its classes where its b
     for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
       try {
         process.kill(Number(pid), 'SIGKILL');
-      } catch {} // ended, as it should
+      } catch {} // the process has ended, as expected
     }
   });
   const env = { ...process.env, PATH: `${programs}:${process.env.PATH}`, SCRIPTS: join(scriptFolder, 'kafka') };

@@ -9,10 +9,10 @@ export interface InstallOptions {
   say(line: string): void;
 }
 
-/** What is installed: an engine, or another program with scripts of its own. */
+/** A program that can be installed: an engine, or another program with its own scripts. */
 export type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & {
   name: string;
-  /** About how long it takes to install. Default: two. */
+  /** Approximate duration of the installation. Default: two. */
   minutes?: number;
 };
 
@@ -28,9 +28,9 @@ export function isInstalled({ folder }: Pick<Installed, 'folder'>, tools: string
 }
 
 /**
- * Installs a program if it is missing. The script and its children hold the lock, so that no second installation runs at the
- * same time as processes left by an interrupted one.
- * @throws UnavailableError that names what this machine lacks.
+ * Installs a program if it is missing. The script and its children hold the lock, so that a second installation waits for processes that an
+ * interrupted one has left.
+ * @throws UnavailableError that names what this machine lacks
  */
 export async function ensureInstalled(engine: Installed, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;

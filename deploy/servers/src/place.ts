@@ -11,7 +11,7 @@ const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json
 
 const port = z.int().min(1).max(65_535);
 const password = z.string().regex(/^[0-9a-f]{48}$/u);
-/** The stored part of a place. */
+/** The part of a place that is stored. */
 const stored = z.object({
   host: z.string().default(loopback),
   ports: z.object({ main: port, second: port }),
@@ -20,8 +20,8 @@ const stored = z.object({
 });
 
 /**
- * The place of a server in this data folder, or undefined if there was none yet.
- * @throws Error if the file of that name belongs to another program: its folder must not be used or deleted.
+ * Returns the place of a server in this data folder; undefined if the server was never started there.
+ * @throws Error if the file belongs to another program, whose folder must not be used or deleted
  */
 export function findPlace(engine: Engine, folders: Folders): Place | undefined {
   const file = fileOf(engine, folders);
@@ -40,14 +40,14 @@ function keptIn(text: string): z.infer<typeof stored> | undefined {
 }
 
 /**
- * The place for a server of this data folder. Ports and passwords are those of the last run, unless another program has taken
- * the ports. They are stored in a file that only its owner can read. Of two concurrent calls, the first one's are stored.
- * @param host the address that it listens on.
- * @throws Error if it runs and listens on another one.
+ * Returns the place for a server in this data folder, and stores it in a file that only its owner can read. Keeps the ports and passwords
+ * of the last run, unless another program has taken the ports. If two calls run concurrently, both return the place of the first.
+ * @param host the address that the server listens on
+ * @throws Error if the server runs and listens on another address
  */
 export async function ensurePlace(engine: Engine, folders: Folders, host = loopback): Promise<Place> {
   const before = findPlace(engine, folders);
-  // In this order, because a server of ours that listens there was recorded before.
+  // The ports are tried before the process is looked up: our own server records its process before it listens.
   const free = await Promise.all(Object.values(before?.ports ?? {}).map((each) => isFree(each, host)));
   const runs = before !== undefined && findProcess(before.home) !== undefined;
   if (runs && before.host !== host) {

@@ -14,7 +14,7 @@ import { emptyFolder, never } from './testing/folder.ts';
 
 const options = { signal: never, endWithParent: false, disposable: false };
 
-/** A server of a fake engine, which is stopped with the test. */
+/** Makes a server of a fake engine, which is stopped after the test. */
 async function fake(t: ExecutionContext, start?: string) {
   const folder = emptyFolder(t);
   const engine = fakeEngine(folder, { ...(start && { start }) });
@@ -80,7 +80,7 @@ test('two calls at once start one server', async (t) => {
 });
 
 test('a server waits until the one before it and its children are gone from the folder', async (t) => {
-  // The child keeps the lock after its parent was killed.
+  // After the parent was killed, its child still holds the lock.
   const { engine, place, home } = await fake(
     t,
     '[ -e child ] || { sleep 300 & echo $! >child.new; mv child.new child; }; exec sleep 300',

@@ -9,7 +9,7 @@ import { exec, failure } from './exec.ts';
 import { makeDataFolder } from './folders.ts';
 import { scriptFolder, scriptsOf } from './install.ts';
 
-/** Long, because an installation of another engine may use all processors at the same time. */
+/** Long, because another engine may be installing at the same time and use all processors. */
 const startTimeoutMs = 60_000;
 const askAgainMs = 100;
 /** The time after which a stopping server is killed. */
@@ -19,29 +19,29 @@ export interface StartOptions {
   signal: AbortSignal;
   /** Whether started servers end with the thread that started them. Otherwise they run until they are stopped. */
   endWithParent: boolean;
-  /** Whether their data may be lost with the machine, so that a COMMIT need not wait for the disk. */
+  /** Whether a crash of the machine may lose the data, so that a COMMIT need not wait for the disk. */
   disposable: boolean;
 }
 
-/** A program that keeps running, in a folder of its own. */
+/** A program that keeps running, with its own folder. */
 export interface Program {
-  /** Its folder: the working directory, `log`, and the record of its process. */
+  /** The program's folder: the working directory, `log`, and the record of its process. */
   home: string;
-  /** The folder of `start.sh`, which becomes the program. */
+  /** The folder of `start.sh`, which replaces itself with the program. */
   scripts: string;
-  /** The arguments of that script. */
+  /** The arguments of `start.sh`. */
   args?: string[];
-  /** Its environment; the program gets nothing else of this process's. */
+  /** The program's environment. It inherits no other variables of this process. */
   env: NodeJS.ProcessEnv;
   stopSignal: NodeJS.Signals;
-  /** Sends one request, like a client. @throws Error if there is no answer within seconds. */
+  /** Sends one request, like a client. @throws Error if there is no response within seconds */
   ask(): Promise<unknown>;
 }
 
 /**
- * Starts an installed server and waits until it answers.
- * @returns its pid, or that of the server that a concurrent call has started.
- * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
+ * Starts an installed server and waits until it responds.
+ * @returns the pid of the server, or of one that a concurrent call has started
+ * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
   const { home, host, ports, installed, password, superuserPassword } = place;
@@ -61,10 +61,10 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
 }
 
 /**
- * Starts a program and waits until it answers. It and its children hold a kernel lock on their folder as long as they run, so that a
- * second one waits instead of using the same data. Their output goes to `log` in that folder.
- * @returns its pid, or that of the process that a concurrent call has started.
- * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
+ * Starts a program and waits until it responds. The program and its children hold a kernel lock on the folder while they run, so that a
+ * second program waits instead of using the same data. Their output goes to `log` in the folder.
+ * @returns the pid of the program, or of one that a concurrent call has started
+ * @throws Error with the end of the log if the program ends; no process is left after a failed or aborted start
  */
 export async function startProgram(
   { home, scripts, args = [], env, stopSignal, ask }: Program,
@@ -90,7 +90,7 @@ export async function startProgram(
     const startSignal = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
     await untilItAnswers(ask, startSignal);
     const pid = findProcess(home) ?? 0;
-    if (pid !== child.pid) child.kill('SIGKILL'); // it is still waiting for the lock
+    if (pid !== child.pid) child.kill('SIGKILL'); // this child is still waiting for the lock
     return pid;
   } catch (error) {
     if (findProcess(home) === child.pid) await stopServer(home, stopSignal);
@@ -102,7 +102,7 @@ export async function startProgram(
   }
 }
 
-/** Repeats `ask` until it succeeds, at least once. @throws the reason of `signal` once that is aborted. */
+/** Repeats `ask` until it succeeds, at least once. @throws the reason of `signal` once it is aborted */
 export async function untilItAnswers(ask: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -116,7 +116,10 @@ export async function untilItAnswers(ask: () => Promise<unknown>, signal: AbortS
   }
 }
 
-/** The pid of the server that runs in this folder, if any. A later process with the same pid does not count, nor does the server of a folder copied from elsewhere. */
+/**
+ * Returns the pid of the server that runs in this folder, if any. Neither a later process with the same pid nor the server of a folder from
+ * which this one was copied counts.
+ */
 export function findProcess(home: string): number | undefined {
   try {
     const [pid = '', boot, ticks, inode] = readFileSync(join(home, 'process'), 'utf8').trim().split(' ');
@@ -128,9 +131,9 @@ export function findProcess(home: string): number | undefined {
 }
 
 /**
- * Stops the server of this folder, and waits until it and its children have ended, i.e. until the lock is released. After
- * 20 s it is killed.
- * @returns whether one was running.
+ * Stops the server in this folder. Waits until the server and its children have ended, i.e. until the lock is released. Kills the server
+ * after 20 s.
+ * @returns whether one was running
  */
 export async function stopServer(home: string, signal: NodeJS.Signals): Promise<boolean> {
   const pid = findProcess(home);
@@ -149,6 +152,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has just ended. If not, it still holds the lock.
+    // The process has just ended. If it has not, it still holds the lock.
   }
 }

@@ -8,7 +8,7 @@ import type { EngineName } from './engine.ts';
 import { type RunningServers, startServers } from './start-servers.ts';
 import { serverTest } from './testing/server-test.ts';
 
-/** A server of the test's own; Kafka costs seconds, and the fault tests kill and start it. */
+/** Starts a server for one test and asserts that it is private. */
 async function started(t: ExecutionContext, engine: EngineName, options: { durable?: boolean } = {}) {
   const servers = await startServers({ only: [engine], ...options });
   t.teardown(() => servers.stop());
@@ -17,7 +17,10 @@ async function started(t: ExecutionContext, engine: EngineName, options: { durab
   return { ...servers, server: servers.server(engine) };
 }
 
-/** It listens on the loopback address only, and its passwords are neither on a command line nor in a file for others. */
+/**
+ * Asserts that the server listens only on the loopback address, and that its passwords are neither on a command line nor in a file that
+ * others can read.
+ */
 async function isPrivate(t: ExecutionContext, { server }: RunningServers, engine: EngineName): Promise<void> {
   const { pid, place } = server(engine);
   const socket = connect({ host: '127.0.0.2', port: place.ports.main });
@@ -67,7 +70,7 @@ serverTest(
     const distance = "SELECT '[1,2]'::halfvec <-> '[1,2]'::halfvec AS distance";
     t.deepEqual(await query(env.DATABASE_URL, distance), [{ distance: 0 }]);
     await query(env.DATABASE_URL, 'CREATE SCHEMA own; CREATE ROLE own; CREATE TABLE own.kept AS SELECT 7 AS number');
-    // Another database has what the first had at first, and nothing of what is made there.
+    // Another database has the extensions of the first one, but not its data.
     t.deepEqual(await query(other, distance), [{ distance: 0 }]);
     t.deepEqual(await query(other, "SELECT to_regclass('own.kept') AS kept"), [{ kept: null }]);
     for (const url of [env.DATABASE_URL, superuserUrl]) {

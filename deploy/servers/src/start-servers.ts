@@ -13,15 +13,15 @@ export interface StartServersOptions {
   /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
-  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: false, since the data are deleted anyway. */
+  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: false, because the data are deleted anyway. */
   durable?: boolean;
 }
 
 export type RunningServers = Awaited<ReturnType<typeof startServers>>;
 
 /**
- * Starts real servers in a folder of their own, for tests and benches; `stop` removes both. The servers also end with the
- * thread that started them. Engines that this machine cannot run are in `missing`.
+ * Starts real servers in a separate folder, for tests and benches. `stop` stops the servers and deletes the folder. The servers also end
+ * with the thread that started them. `missing` lists engines that this machine cannot run.
  */
 export async function startServers(options: StartServersOptions) {
   const { only, say = () => undefined, durable = false } = options;
@@ -49,7 +49,7 @@ export async function startServers(options: StartServersOptions) {
   return {
     /** The settings for clients: `DATABASE_URL` and so on. */
     env: settingsOf(servers, {}),
-    /** The URL of the superuser of that PostgreSQL; undefined if none runs. */
+    /** The superuser's URL for PostgreSQL; undefined if PostgreSQL does not run. */
     superuserUrl: database && superuserUrl(database.place),
     /** Requested engines that are not available, with the reason. */
     missing: servers.flatMap((each) => (isServed(each) ? [] : { engine: each.engine.name, reason: each.note })),
@@ -61,24 +61,24 @@ export async function startServers(options: StartServersOptions) {
       const found = running.get(name);
       if (!found) throw new Error(`${name} was not started`);
       const { engine, place } = found;
-      /** Undefined while it is down. */
+      /** Returns the server's pid; undefined while the server is down. */
       const pid = () => findProcess(place.home);
       return {
         place,
         pid,
-        /** Starts it. Resolves when it answers. */
+        /** Starts the server. Resolves when the server responds. */
         start: async () => void (pid() ?? (await startServer(engine, place, starting))),
-        /** Stops it regularly. Resolves when its process has ended. */
+        /** Stops the server regularly. Resolves when its process has ended. */
         stop: async () => void (await stopServer(place.home, engine.stopSignal)),
         /** Sends SIGKILL. Resolves when its process has ended. */
         kill: async () => void (await stopServer(place.home, 'SIGKILL')),
-        /** Deletes its data. It must be down. */
+        /** Deletes the server's data. The server must be down. */
         clear: () => rmSync(place.home, { recursive: true, force: true }),
       };
     },
     /**
-     * Creates an empty database with the rights of the application's. Call it while nobody is connected to the latter.
-     * @returns its URL, with the application's login.
+     * Creates an empty database with the same rights as the application's database. Nobody may be connected to the latter meanwhile.
+     * @returns the new database's URL, with the application's login
      */
     async createDatabase(name: string): Promise<string> {
       const { DATABASE_URL } = settingsOf(servers, {});

@@ -1,4 +1,5 @@
-# The jars of Kafka by Maven. New brokers begin with a copy of `template`: formatting a folder takes a Java of its own.
+# Downloads Kafka's jars with Maven, and formats a data folder as `template`. New brokers start with a copy, because formatting a folder
+# starts Java once more.
 . "$SCRIPTS/java.sh"
 mvn -v >/dev/null || unavailable 'there is no Maven (mvn)'
 mvn -q -B -f "$SCRIPTS/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
@@ -12,8 +13,8 @@ rm -rf template
 java $options -cp "$(class_path "$TARGET")" kafka.tools.StorageTool format -t parley-on-a-machine-00 -c format.properties >format.log
 mv template "$TARGET"
 
-# The classes as Java has loaded them: a broker that finds them starts with half of the CPU time. Java finds them by the paths of
-# the jars as it was given them, which is why all go by `installed`. On a machine where this does not work there are none.
+# Creates an archive of Java's loaded classes (CDS), which halves a broker's CPU time at start. Java finds archived classes by the paths of
+# the jars, so all brokers use the path `installed`. Where this fails, there is no archive.
 ln -sfn "$TARGET" installed
 has_ended() { ! kill -0 "$broker" 2>/dev/null; }
 has_started_or_ended() { has_ended || grep -q 'Kafka Server started' archive.log; }
@@ -45,7 +46,7 @@ for attempt in 1 2 3; do
     kill -KILL "$broker" 2>/dev/null || true
   fi
   wait "$broker" || true
-  # Half an archive is none, and another port helps no broker that hangs.
+  # An incomplete archive is useless, and another port does not help a broker that hangs.
   [ -z "$hangs" ] || rm -f "$TARGET/classes.jsa"
   [ -z "$hangs" ] && [ ! -e "$TARGET/classes.jsa" ] || break
 done

@@ -8,7 +8,7 @@ fi
   cat "$SCRIPTS/server.properties"
   echo 'log.dirs=data'
   addresses "$PORT" "$SECOND_PORT" "$HOST"
-  # What a test of listeners wants beside it.
+  # Tests of listeners put additional properties here.
   [ ! -e own.properties ] || cat own.properties
 } >server.properties
 ln -sfn "$INSTALLED" installed

@@ -1,5 +1,5 @@
-# The distribution's own packages, unpacked aside: all that apt writes goes into folders of its own, so it needs no root and the
-# machine's lists stay as they are.
+# Unpacks the distribution's own packages into `$TARGET`. apt writes only to separate folders, so it does not need root and leaves the
+# machine's package lists unchanged.
 from_packages() {
   apt-get --version >/dev/null && dpkg --version >/dev/null || return
   mkdir -p state/lists/partial cache/archives/partial packages
@@ -14,13 +14,13 @@ CONF
   libraries=$(apt-cache depends redis-server redis-tools | sed -n 's/^ *Depends: \(lib.*\)/\1/p' | grep -vx libc6 | sort -u)
   apt-get -qq download redis-server redis-tools $libraries || return
   for package in *.deb; do dpkg -x "$package" "$TARGET" || return; done
-  # Before 6.2 there are no access rules for channels.
+  # Redis before 6.2 has no access rules for channels.
   "$TARGET/run" redis-server --version | grep -qE 'v=(6\.[2-9]|[7-9]|[1-9][0-9])'
 }
 
 cat >"$TARGET/run" <<'RUN'
 #!/bin/sh
-# run PROGRAM [ARGUMENT]...
+# run PROGRAM [ARGUMENT]...: runs a program of the unpacked packages.
 here=$(dirname "$0")
 LD_LIBRARY_PATH=$(printf '%s:' "$here"/usr/lib/*-linux-gnu "$here"/lib/*-linux-gnu)
 export LD_LIBRARY_PATH

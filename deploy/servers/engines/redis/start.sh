@@ -1,9 +1,10 @@
-# What is written is on disk within a second. The configuration comes through a pipe, so that the password is in no file.
+# Writes reach the disk within a second. The configuration is passed through a pipe, so that no file contains the password.
 mkdir -p -m 700 data
-# Nobody can log in as `default`, but Redis reads its own file as it: without its rights it leaves out all that scripts did.
+# Nobody can log in as `default`, but Redis replays its append-only file as this user. Without the rights, it would skip the writes of
+# scripts.
 exec "$INSTALLED/run" redis-server - <<CONF
 bind $HOST
-# Nobody gets in without the password, from wherever.
+# Clients may connect from anywhere, but only with the password.
 protected-mode no
 port $PORT
 dir data

@@ -1,4 +1,5 @@
-# versitygw, built by Go with caches of its own, and not optimized, which would take a third of the build: tests send it small files.
+# Builds versitygw with separate Go caches. The build is not optimized, because tests use only small files and optimizing would take a third
+# of the build time.
 command -v go >/dev/null || unavailable 'there is no Go'
 export GOPATH="$PWD/path" GOMODCACHE="$PWD/modules" GOCACHE="$PWD/cache" GOBIN="$PWD/bin"
 export CGO_ENABLED=0 GOFLAGS='-buildvcs=false -modcacherw' GOTOOLCHAIN=local

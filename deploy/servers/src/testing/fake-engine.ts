@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Engine } from '../engine.ts';
 import { findProcess } from '../server.ts';
 
-/** An engine with these scripts in this folder. It answers as soon as its process runs. */
+/** Makes an engine with these scripts in this folder. The engine counts as responding as soon as its process runs. */
 export function fakeEngine(folder: string, { install = '', start = 'exec sleep 300' } = {}): Engine {
   const scripts = join(folder, 'scripts');
   mkdirSync(scripts, { recursive: true });

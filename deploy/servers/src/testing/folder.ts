@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 
-/** An empty folder, deleted after the test. */
+/** Creates an empty folder, which is deleted after the test. */
 export function emptyFolder(t: Pick<ExecutionContext, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-servers-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
