@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import type { Addresses } from '@parley/kernel/processes/addresses';
 import type { Part } from '@parley/kernel/processes/unit';
 
-/** A file in the data folder while a mesh runs there: the addresses of each unit, e.g. `{"session": {"rpc": "127.0.0.1:40123"}}`. */
+/**
+ * The name of a file in the data folder of a running mesh. It contains the addresses of each unit, e.g. `{"session": {"rpc":
+ * "127.0.0.1:40123"}}`.
+ */
 export const addressesFile = 'addresses.json';
 
-/** Publishes the addresses of the units to other processes of the same user. After a crash the file stays until the next start. */
+/** Writes the units' addresses to the file for other processes of the same user. After a crash, the file stays until the next start. */
 export function publishAddresses(dataFolder: string, addresses: Addresses): Part {
   const file = join(dataFolder, addressesFile);
   return {
     name: addressesFile,
     async start() {
-      // The file is written under a temporary name and renamed, so that no reader sees half of it. An old draft is deleted first,
-      // because `mode` applies only to new files.
+      // Written to a temporary file and renamed, so that no reader sees an incomplete file. An old draft is deleted first, because `mode`
+      // applies only to new files.
       const draft = `${file}.${process.pid}`;
       await rm(draft, { force: true });
       await writeFile(draft, `${JSON.stringify(addresses.announced(), null, 2)}\n`, { mode: 0o600 });

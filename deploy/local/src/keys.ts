@@ -4,7 +4,7 @@ import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/settings/config';
 
-/** A file in the data folder: the keys that its mesh has generated. */
+/** The name of a file in the data folder that contains the mesh's generated keys. */
 export const keysFile = 'keys.json';
 
 /** The settings with the keys that every mesh needs. */
@@ -25,7 +25,7 @@ async function keptKeys(dataFolder: string): Promise<Keys> {
   const file = join(dataFolder, keysFile);
   if (!existsSync(file)) {
     await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    // Written to a temporary file and linked, so that the file is complete or absent, and one of two concurrent starts wins.
+    // Written to a temporary file and then linked: the file is either complete or absent, and one of two concurrent starts wins.
     const draft = `${file}.${process.pid}`;
     await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
     await link(draft, file).catch((error: unknown) => {
@@ -49,7 +49,10 @@ function parse(text: string): Keys | undefined {
   }
 }
 
-/** New keys. Rings are `id:key` pairs separated by commas, the first in use; a single key without an id is accepted elsewhere, too. */
+/**
+ * Generates keys. A key ring contains `id:key` pairs separated by commas; the first key is in use. Rings may also be a single key without
+ * an id.
+ */
 export function newKeys(): Keys {
   const key = () => randomBytes(32).toString('base64');
   return { MESH_KEY: key(), OPERATOR_KEY: key(), SECRETS_KEYS: `k1:${key()}`, AVATAR_TOKEN_KEYS: `k1:${key()}` };

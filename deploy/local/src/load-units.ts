@@ -1,6 +1,6 @@
 import { type LoadedUnit, units } from '@parley/units';
 
-/** Loads the code of all units, in their start order. @throws Error if a unit needs something that no other one provides. */
+/** Loads the code of all units, in their start order. @throws Error if a unit depends on something that no unit provides */
 export async function loadUnits(): Promise<LoadedUnit[]> {
   const loaded: LoadedUnit[] = await Promise.all(units.map(({ load }) => load()));
   const problems = misfits(loaded);
@@ -11,7 +11,7 @@ export async function loadUnits(): Promise<LoadedUnit[]> {
 
 type Parts = Pick<LoadedUnit, 'name' | 'serves' | 'publishes' | 'consumes'> & { calls: readonly string[] };
 
-/** Lists the calls and consumed events of units that no unit serves or publishes, and the topics that several publish. */
+/** Lists calls that no unit serves, consumed events that no unit publishes, and topics that more than one unit publishes. */
 export function misfits(together: readonly Parts[]): string[] {
   const topics = together.flatMap(({ publishes = [] }) => publishes);
   const names = topics.map(({ name }) => name);
@@ -29,7 +29,7 @@ export function misfits(together: readonly Parts[]): string[] {
   ];
 }
 
-/** The consumer groups of each topic. */
+/** Returns the consumer groups of each topic. */
 export function groupsOf(together: readonly Pick<LoadedUnit, 'name' | 'consumes'>[]): Record<string, string[]> {
   const groups: Record<string, string[]> = {};
   for (const { name, consumes = [] } of together) {

@@ -12,17 +12,17 @@ export function unitSettings(env: Environment): Readers {
   return Object.fromEntries(units.map(({ name, readConfig }) => [name, () => readConfig(env)])) as Readers;
 }
 
-/** The configured source of embeddings. */
+/** Describes the configured source of embeddings. */
 export function embeddingsOf(env: Environment): string {
   const { endpoint } = unitSettings(env).knowledge().embeddings;
   return endpoint ? `${endpoint.model} of ${new URL(endpoint.url).host}` : 'built in (offline-embedding-1)';
 }
 
 /**
- * Reads the settings of all units, for commands that start each unit as a process of its own. Reports all problems at once, before any
+ * Reads the settings of all units, for commands that start each unit as a separate process. Reports all problems at once, before any
  * process starts.
- * @returns the configured models, and variables with names similar to settings, with the most similar setting.
- * @throws SettingsError naming all that is missing or wrong.
+ * @returns the configured models, and variables with names similar to settings, each with the most similar setting
+ * @throws SettingsError that names everything missing or wrong
  */
 export function readMeshSettings(env: Environment) {
   const { agent } = readAll(unitSettings(env));

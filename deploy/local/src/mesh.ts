@@ -32,21 +32,23 @@ import { unitSettings } from './mesh-settings.ts';
 import { localStorage } from './storage.ts';
 
 export interface LocalMeshOptions {
-  /** The folder for its data. */
+  /** The folder for the mesh's data. */
   dataFolder: string;
   /** A snapshot of an empty database cluster, which makes the first start faster. For tests. */
   databaseSnapshot?: string;
 }
 
 /**
- * How many transactions are sent to the embedded database at once. It has one session, which runs one; the next should be there when that
- * ends, and urgent ones have a place. More would only wait inside of it, where an urgent one is behind all of them.
+ * Maximum number of transactions sent to the embedded database at once. Its only session runs one transaction at a time. The second can
+ * start as soon as the first ends, and the third leaves room for an urgent one. With a higher limit, an urgent transaction would wait
+ * inside the database behind all others.
  */
 const embeddedTransactions = 3;
 
 /**
- * The whole mesh in one process: every unit with its own ports and real calls between them, on engines of this process. It reads all settings,
- * and reports the problems of all units at once. @throws SettingsError
+ * Makes the whole mesh in one process: every unit with its own ports and real calls between them, on engines of this process. Reads all
+ * settings and reports the problems of all units at once.
+ * @throws SettingsError
  */
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
   const folder = resolve(dataFolder);
@@ -145,7 +147,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
       },
       {
         name: 'units',
-        // Created only now, because their databases need the address of the embedded one.
+        // The units are created only now, because their databases need the address of the embedded database.
         async start() {
           const configOf: Record<string, unknown> = configs;
           units = unit(
@@ -162,7 +164,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   );
   return {
     ...mesh,
-    /** The dependencies of the units, with their addresses. */
+    /** The units' dependencies, with their addresses. */
     dependencies,
     /** Resolves with the reason when the embedded database ends unexpectedly. The mesh cannot run without it. */
     failed,
@@ -172,7 +174,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
     /** Voice's URL for clients, known once it has started. */
     voiceUrl: () => dependencies.addresses.of('voice', 'public'),
-    /** Variables with names similar to settings, with the most similar setting. */
+    /** Variables with names similar to settings, each with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
     /** The configured models. */
     models: () => createModels(configs.agent.models, log).describe(),
@@ -186,7 +188,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   };
 }
 
-/** Whether the embedded database is used, i.e. no `DATABASE_URL` is set for some service. */
+/** Reports whether the embedded database is used, i.e. whether any service has no `DATABASE_URL`. */
 function readDatabase(env: Environment): { isEmbedded: boolean } {
   const readers = schemas.map(({ name }) => [name, () => readDatabaseUrls(env, name)] as const);
   const isEmbedded = Object.values(readAll(Object.fromEntries(readers))).some(({ url }) => url === undefined);

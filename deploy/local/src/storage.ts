@@ -3,13 +3,13 @@ import { urlSigner } from '@parley/embedded/signed-urls';
 import { type StorageServerOptions, storageServer } from '@parley/embedded/storage-server';
 
 export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' | 'corsOrigins' | 'log'> {
-  /** Created with the first file. */
+  /** The folder for files, created with the first file. */
   folder: string;
   /** The key ring for signed URLs. */
   keys: Uint8Array[];
 }
 
-/** An object store in a local folder, and the server of its signed URLs. */
+/** Creates an object store in a local folder, and the server of its signed URLs. */
 export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   let url: string | undefined;
   const signer = urlSigner(keys);
@@ -20,7 +20,7 @@ export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   return {
     store,
     server: storageServer({ ...rest, store, signer, onListening }),
-    /** Complete once the server has started. */
+    /** The URL is known once the server has started. */
     describe: () => `files in ${folder}, signed URLs on ${url}`,
   };
 }

@@ -1,4 +1,4 @@
-// Starts its own meshes: on a data folder that it inspects, and two at the same time.
+// These tests start their own meshes: on a data folder that they inspect, and two at the same time.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ function emptyFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Whether the gateway of a mesh responds. */
+/** Reports whether the gateway of a mesh responds. */
 async function isServed(url: string): Promise<boolean> {
   const headers = { 'content-type': 'application/json', 'x-app-platform': 'customer' };
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{ __typename }"}' });

@@ -36,7 +36,7 @@ for (const unit of units) {
     for (const setting of [`${name.toUpperCase()}_OPS_PORT`, 'MESH_KEY', 'REDIS_URL', 'NODE_TLS_REJECT_UNAUTHORIZED']) {
       t.is(times(setting), 1, `${setting} in ${stderr}`);
     }
-    // An engine that the unit does not use is not required.
+    // A unit does not require the settings of engines that it does not use.
     t.is(times('KAFKA_BROKERS'), usesEvents(unit) ? 1 : 0, stderr);
     t.is(times('S3_ENDPOINT'), keepsFiles ? 1 : 0, stderr);
     const addresses = settingsOfUnit(unit).own.filter(({ name: setting }) => /_(?:RPC|GRAPH|HTTP)_URL$/u.test(setting));
@@ -51,13 +51,13 @@ test('a unit alone warns of a variable with its name that is no setting, and sta
     env: {
       PATH: process.env.PATH,
       MESH_KEY: randomBytes(32).toString('base64'),
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', // it waits for a database until the test ends it
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', // the unit waits for this database until the test ends
       AGENT_RPC_URL: '127.0.0.1:1',
       IDENTITY_RPC_URL: '127.0.0.1:1',
       SESSION_RPC_URL: '127.0.0.1:1',
       EVALUATION_CONCURENCY: '3',
       EVALUATION_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-      SESSION_TURNS: '3', // another unit's
+      SESSION_TURNS: '3', // a setting of another unit
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -7,7 +7,7 @@ import test from 'ava';
 import { groupsOf, loadUnits, misfits } from '../src/load-units.ts';
 
 const root = join(import.meta.dirname, '../../..');
-/** Workspaces that have this file, or one like it. */
+/** Returns the workspaces that contain a file that matches the pattern. */
 const workspacesWith = (file: string) =>
   globSync(`{gateway,services/*}/src/${file}`, { cwd: root }).map((path) => dirname(dirname(path)));
 

@@ -5,7 +5,7 @@ import { root } from '@parley/servers/root';
 import { type ListedUnit, topics, units } from '@parley/units';
 import test from 'ava';
 
-/** The events that the code of a unit appends, as it writes them: `topic: '…', type: '…'`. */
+/** Finds the events that a unit's code appends, written as `topic: '…', type: '…'`. */
 function appendedBy(folder: string): string[] {
   const sources = globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: ['**/*.test.ts'] });
   return sources.flatMap((file) =>

@@ -1,6 +1,6 @@
 /**
- * Loaded into every unit of `scripts/up --mesh` before its own code: writes what Node has compiled to NODE_COMPILE_CACHE as soon as
- * the supervisor says that the unit is ready. At its end it may be killed, and the next one would compile the same again.
+ * Loaded into every unit of `scripts/up --mesh` before the unit's code. Writes Node's compiled code to NODE_COMPILE_CACHE as soon as the
+ * supervisor reports that the unit is ready, because a unit that is killed later would not write it at its end.
  */
 import { flushCompileCache } from 'node:module';
 

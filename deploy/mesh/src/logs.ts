@@ -3,10 +3,10 @@ import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** One file for each replica and one for all together, readable by their owner only; existing lines are kept. */
+/** Log files: one for each replica, and one for all together, readable only by their owner. Existing lines are kept. */
 export class Logs {
   readonly folder: string;
-  /** The lines of all replicas, each with the name of its replica in front. */
+  /** The file with the lines of all replicas, each preceded by the replica's name. */
   readonly joinedFile: string;
   readonly #onLine: ((name: string, line: string) => void) | undefined;
   readonly #files = new Map<string, WriteStream>();
@@ -19,7 +19,7 @@ export class Logs {
     this.#onLine = onLine;
   }
 
-  /** Records, from now on, what one replica writes. */
+  /** Starts to record the output of one replica. */
   follow(name: string, { stdout, stderr }: ChildProcess): void {
     for (const input of [stdout, stderr]) {
       if (input) createInterface({ input }).on('line', (line) => this.#take(name, line));

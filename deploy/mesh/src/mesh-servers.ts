@@ -1,20 +1,19 @@
 import type { EngineName } from '@parley/servers/engine';
 import { down, type FleetOptions, isServed, settingsOf, status, up } from '@parley/servers/fleet';
 
-/** S3 is not among them: without it only files cannot be stored. */
+/** S3 is not required: without S3, only the storage of files fails. */
 const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
 /**
- * Starts the servers of the mesh that are neither up nor configured. They end with this process, also if it is killed.
- * @throws Error that names the required servers that this machine cannot run, and why; then all that it started are stopped.
+ * Starts the mesh's servers that are neither up nor configured. They end with this process, even if it is killed.
+ * @throws Error that names the required servers that this machine cannot run, with reasons; the servers that were started are then stopped
  */
 export async function startMeshServers(options: FleetOptions) {
   const before = await status(options);
   const running = before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
-  // The data folder may contain a running server in addition to the configured one; that belongs to whoever started it and is left
-  // running.
+  // The data folder may contain a running server besides the configured one. Somebody else started that server, so it is left running.
   const ours = before.filter((server) => !isServed(server)).map(({ engine }) => engine.name);
-  /** Stops those that this call started. */
+  /** Stops the servers that this call started. */
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
   try {
     const servers = await up({ ...options, endWithParent: true });

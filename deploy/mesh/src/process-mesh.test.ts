@@ -8,7 +8,9 @@ import test, { type ExecutionContext } from 'ava';
 import { Logs } from './logs.ts';
 import { type ProcessMesh, startProcessMesh } from './process-mesh.ts';
 
-/** Behaves to its supervisor like a gateway: listens on its ports, and reports a port that is taken as units do. */
+/**
+ * A program that looks to its supervisor like a gateway: it listens on the gateway's ports, and reports a port that is taken as units do.
+ */
 const program = `
   import { createServer } from 'node:http';
   for (const port of [process.env.GATEWAY_OPS_PORT, process.env.GATEWAY_PORT]) {
@@ -22,7 +24,7 @@ const program = `
   }
 `;
 
-/** Starts a mesh of that one process, whose ports are those of `plans`, one after the other. */
+/** Starts a mesh of one such process. Each attempt takes its ports from the next of `plans`. */
 async function start(t: ExecutionContext, plans: { ops: number; public: number }[]) {
   const folder = emptyFolder(t);
   const main = join(folder, 'main.mjs');

@@ -4,35 +4,35 @@ import { ReplicaProcess, type ReplicaProcessOptions } from './replica-process.ts
 import { addressesOf, planReplicas, portSettings, type Replica } from './replicas.ts';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
-/** Every unit as one or more processes, which are restarted when they end. */
+/** A mesh with one or more processes for each unit, restarted when they end. */
 export type ProcessMesh = Awaited<ReturnType<typeof startOnce>>;
 
 export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' | 'say' | 'backoffMs'> {
   /** The environment of every process: engines, keys, settings. */
   env: Environment;
-  /** The port in front of the gateways; 0 takes any free one. */
+  /** The public port of all gateways. 0: any free port. */
   publicPort: number;
-  /** The port in front of voice. Default: any free one. */
+  /** The public port of voice. Default: any free port. */
   voicePort?: number;
   /** Cancels the start. */
   signal: AbortSignal;
-  /** Changes the environment of one replica last, e.g. to put a proxy between it and others. */
+  /** Returns a changed environment for one replica, e.g. with a proxy between it and other units. */
   wire?(replica: Replica, env: Environment): Environment;
   /** Processes the bytes between gateways and the subgraph of a unit. Default: forwards them unchanged. */
   tap?(unit: string): Tap;
-  /** Plans the processes, with other ports at each call. Default: `replicas.ts`. */
+  /** Plans the processes. Returns other ports at each call. Default: `planReplicas`. */
   plan?(): Promise<Replica[][]>;
 }
 
-/** Replicas that still run after this time are killed. With the servers' own stop, the whole stop takes less than 25 s. */
+/** Replicas that still run after this time are killed. Including the servers' own stop, stopping everything takes less than 25 s. */
 const stopTimeoutMs = 20_000;
-/** Written by a replica whose port was taken by another program between the choice of the port and its start. */
+/** Matches the message of a replica whose port was taken by another program between the choice of the port and the start. */
 const portTaken = /(?:^|: )Port \d+ on \S+ is taken by another program\.$/mu;
 
 /**
- * Starts all units and, once they are ready, opens the port of the gateways' proxy. If another program takes a port
- * meanwhile, it starts again with other ports, at most `replans` times.
- * @throws Error that names the replica that failed.
+ * Starts all units and, once they are ready, opens the port of the gateways' proxy. If another program takes a port meanwhile, starts again
+ * with other ports, at most `replans` times.
+ * @throws Error that names the replica that failed
  */
 export async function startProcessMesh(options: ProcessMeshOptions, replans = 2): Promise<ProcessMesh> {
   try {
@@ -80,7 +80,7 @@ async function startOnce(options: ProcessMeshOptions) {
     for (const each of processes) each.kill();
   };
 
-  /** Stops the waves in reverse order: callers before the units they call. Kills what still runs after 20 s. */
+  /** Stops the waves in reverse order: callers before the units they call. Kills processes that still run after 20 s. */
   async function stop(): Promise<void> {
     const timer = setTimeout(() => {
       const left = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
@@ -96,7 +96,7 @@ async function startOnce(options: ProcessMeshOptions) {
   try {
     const cut = once(signal, 'abort').then(() => signal.throwIfAborted());
     cut.catch(() => undefined);
-    // There are no calls before the gateways are ready, so that all services can start at the same time.
+    // No requests arrive before the gateways are ready, so all services can start at the same time.
     for (const wave of [running.slice(0, -1).flat(), running.at(-1) ?? []]) {
       signal.throwIfAborted();
       await Promise.race([Promise.all(wave.map((each) => each.start())), cut]);
@@ -110,9 +110,9 @@ async function startOnce(options: ProcessMeshOptions) {
   return {
     replicas,
     processes,
-    /** In front of all gateways. */
+    /** The port of the proxy in front of all gateways. */
     publicPort: front.port,
-    /** In front of voice. */
+    /** The port of the proxy in front of voice. */
     voicePort: voiceFront.port,
     stop,
     kill,

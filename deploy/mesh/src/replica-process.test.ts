@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Logs } from './logs.ts';
 import { ReplicaProcess } from './replica-process.ts';
 
-/** The program of a replica: it becomes ready at its port unless the file BAD exists, and takes some time to stop. */
+/** The program of a replica: exits at once if the file BAD exists, otherwise becomes ready at its port. Stopping takes some time. */
 const program = `
   import { createServer } from 'node:http';
   import { existsSync } from 'node:fs';

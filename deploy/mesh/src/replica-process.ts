@@ -9,30 +9,30 @@ import type { Logs } from './logs.ts';
 
 export interface ReplicaProcessOptions {
   name: string;
-  /** The file that it runs. */
+  /** The file that the process runs. */
   main: string;
   env: NodeJS.ProcessEnv;
-  /** Returns 200 while the replica can work. */
+  /** The URL that returns 200 while the replica can work. */
   readyUrl: string;
   logs: Logs;
-  /** Receives messages for the operator: the process has ended, it is back. */
+  /** Receives messages for the operator: the process has ended, the process runs again. */
   say(text: string): void;
-  /** Pause before the first restart, and the longest one; each is twice the last. Default 500 and 30,000. */
+  /** The pause before the first restart, and the longest pause. Each pause is twice the previous one. Default 500 and 30,000. */
   backoffMs?: { first: number; longest: number };
 }
 
 /**
- * Those of `scripts/up` and of tests, because processes with other flags of V8 do not read what these have written to the compile
- * cache. A unit has next to no WebAssembly that this slows down.
+ * The same V8 flags as in `scripts/up` and in tests: processes with different flags cannot share a compile cache. The flag slows down only
+ * WebAssembly, and units have almost none.
  */
 const nodeFlags = ['--liftoff-only'];
 const readyTimeoutMs = 60_000;
 const askTimeoutMs = 5_000;
-/** After running this long, a process counts as recovered, and the next crash starts with the first pause again. */
+/** A process that ran this long counts as recovered: after its next crash, the first pause applies again. */
 const settledAfterMs = 60_000;
 const shownLines = 12;
 
-/** One process that is kept running. */
+/** A process that is restarted whenever it ends. */
 export class ReplicaProcess {
   readonly name: string;
   readonly #options: ReplicaProcessOptions;
@@ -45,14 +45,14 @@ export class ReplicaProcess {
     this.#options = options;
   }
 
-  /** Undefined while it is down. */
+  /** Undefined while the process is down. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
   /**
-   * Resolves when the replica is ready.
-   * @throws Error with the end of its standard error if it ends before, or is not ready in time
+   * Starts the process. Resolves when the replica is ready.
+   * @throws Error with the end of its standard error if it ends first or is not ready in time
    */
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
@@ -63,7 +63,7 @@ export class ReplicaProcess {
     this.#ended = this.#keep(ended);
   }
 
-  /** Sends SIGTERM, and does not restart it any more. Resolves when the process has ended. */
+  /** Sends SIGTERM and prevents restarts. Resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#child?.kill('SIGTERM');
@@ -75,7 +75,10 @@ export class ReplicaProcess {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Runs it once. `ended` resolves with the signal or exit code; `ready` rejects with the end of its standard error if that comes first. */
+  /**
+   * Runs the program once. `ended` resolves with the signal or exit code. If the process ends before it is ready, `ready` rejects with the
+   * end of its standard error.
+   */
   #run() {
     const { main, env, logs, readyUrl } = this.#options;
     const preloaded = ['keep-compiled.ts', 'end-with-parent.ts'].flatMap((file) => [
@@ -85,7 +88,7 @@ export class ReplicaProcess {
     const child = spawn(process.execPath, [...nodeFlags, ...preloaded, main], {
       cwd: root,
       env,
-      detached: true, // Ctrl-C is for the supervisor to act on
+      detached: true, // Ctrl-C must reach only the supervisor
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;
@@ -109,12 +112,12 @@ export class ReplicaProcess {
     const readySignal = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
     const readied = async () => {
       await untilItAnswers(ask, readySignal);
-      if (child.connected) child.send('ready', () => undefined); // it may be gone already
+      if (child.connected) child.send('ready', () => undefined); // the process may have ended
     };
     return { ended, ready: readied() };
   }
 
-  /** Restarts it whenever it ends, until `stop` is called. */
+  /** Restarts the process whenever it ends, until `stop` is called. */
   async #keep(first: Promise<string>): Promise<void> {
     const { say, backoffMs = { first: 500, longest: 30_000 } } = this.#options;
     const { signal } = this.#stopping;

@@ -9,12 +9,12 @@ export interface Replica {
   /** The unit and a number, e.g. `agent-2`. */
   name: string;
   unit: string;
-  /** Its `main.ts`. */
+  /** The path of the unit's `main.ts`. */
   main: string;
   ports: Partial<Record<Endpoint, number>> & { ops: number };
 }
 
-/** All processes of the mesh with a free port for each endpoint, in waves: a unit calls only units of earlier waves. */
+/** Plans all processes of the mesh, with a free port for each endpoint, in waves: a unit calls only units of earlier waves. */
 export async function planReplicas(): Promise<Replica[][]> {
   const ports = await freePorts(units.reduce((sum, { replicas, serves }) => sum + replicas * (1 + serves.length), 0));
   const next = () => ports.pop() ?? 0;
@@ -30,14 +30,14 @@ export async function planReplicas(): Promise<Replica[][]> {
   );
 }
 
-/** `host:port` of one endpoint of every replica of a unit. */
+/** Returns `host:port` of one endpoint of every replica of a unit. */
 export function addressesOf(replicas: Replica[], unit: string, endpoint: Endpoint): string[] {
   return replicas.flatMap(({ unit: its, ports: { [endpoint]: port } }) =>
     its === unit && port !== undefined ? [`127.0.0.1:${port}`] : [],
   );
 }
 
-/** The addresses of all replicas: the first of a unit has the name of the unit, the others their own. */
+/** Returns the addresses of all replicas. A unit's first replica is listed under the unit's name, the others under their own names. */
 export function meshAddresses(replicas: Replica[]): Addresses {
   const addresses = createAddresses({});
   for (const { name, unit, ports } of replicas) {
@@ -49,7 +49,7 @@ export function meshAddresses(replicas: Replica[]): Addresses {
   return addresses;
 }
 
-/** The ports on which one replica listens. */
+/** Returns the settings with the ports of one replica. */
 export function portSettings({ unit, ports }: Replica): Record<string, string> {
   const nameOf = (endpoint: string) => `${unit}_${endpoint === 'public' ? '' : `${endpoint}_`}port`.toUpperCase();
   return Object.fromEntries(Object.entries(ports).map(([endpoint, port]) => [nameOf(endpoint), String(port)]));

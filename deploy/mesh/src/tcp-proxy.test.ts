@@ -6,7 +6,7 @@ import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
-/** A server that sends its name to each client, then echoes what it receives. */
+/** Starts a server that sends its name to each client, then echoes what it receives. */
 async function named(t: ExecutionContext, name: string) {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -30,7 +30,7 @@ async function proxied(t: ExecutionContext, targets: string[], tap?: () => Tap):
   return proxy;
 }
 
-/** A connection whose server has sent its name. */
+/** Connects through the proxy. Resolves when the server has sent its name. */
 async function visit(t: ExecutionContext, { port }: TcpProxy) {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Duplex, pipeline } from 'node:stream';
 
-/** Returns the bytes to forward in place of a piece of the stream. If it throws, the connection is destroyed. */
+/** Returns the bytes to forward in place of received bytes. If it throws, the connection is destroyed. */
 export type Change = (bytes: Buffer) => Iterable<Buffer> | AsyncIterable<Buffer>;
 
 /** Changes the bytes of one connection: of requests (`asked`) and responses (`answered`). */
@@ -12,19 +12,19 @@ export interface Tap {
 }
 
 export interface TcpProxyOptions {
-  /** The address that it listens on. Default 127.0.0.1. */
+  /** The address that the proxy listens on. Default 127.0.0.1. */
   host?: string;
-  /** 0, the default, takes any free one. */
+  /** The port. Default: 0, any free port. */
   port?: number;
   /** Called once for each connection. */
   tap?: () => Tap;
-  /** Whether a connection that a server refuses goes to another one. Default true; kube-proxy does not. */
+  /** Whether to try another server when one refuses a connection. Default true; kube-proxy does not. */
   passesOver?: boolean;
 }
 
 /**
- * A load balancer for several servers, `host:port` each, like a Kubernetes Service. A connection goes to the server with the
- * fewest connections, or to another one if that refuses it. With a tap, tests simulate network faults.
+ * A load balancer for several servers (`host:port` each), like a Kubernetes Service. A connection goes to the server with the fewest
+ * connections; if that server refuses it, to another one. Tests simulate network faults with a tap.
  */
 export class TcpProxy {
   /** If 0, `open` chooses a free port. */
@@ -33,7 +33,7 @@ export class TcpProxy {
   #targets: string[];
   readonly #tap: () => Tap;
   readonly #passesOver: boolean;
-  /** The open sockets, each with its server. */
+  /** The open sockets, each with the address of its server. */
   readonly #sockets = new Map<Socket, string>();
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
     void this.#pass(this.#hold(client, 'this one'));
@@ -50,7 +50,7 @@ export class TcpProxy {
     this.#passesOver = passesOver;
   }
 
-  /** Accepts connections, also again after `close`. @throws Error with code EADDRINUSE if the port is taken. */
+  /** Accepts connections; may be called again after `close`. @throws Error with code EADDRINUSE if the port is taken */
   async open(): Promise<this> {
     this.#server.listen(this.port, this.#host);
     await once(this.#server, 'listening');
@@ -58,7 +58,7 @@ export class TcpProxy {
     return this;
   }
 
-  /** Sends new connections to these servers from now on; open ones are unchanged. */
+  /** Sends new connections to these servers; open connections are unchanged. */
   retarget(targets: string[]): void {
     this.#targets = targets;
   }

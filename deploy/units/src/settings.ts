@@ -14,10 +14,10 @@ import { voiceSettings } from '@parley/voice/config';
 import { commandSettings } from './command-settings.ts';
 import { type ListedUnit, units } from './units.ts';
 
-/** Where clients reach the mesh. */
+/** The setting with the port at which clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.port;
 
-/** The port at which clients reach voice. */
+/** The setting with the port at which clients reach voice. */
 export const voicePortSetting = voiceSettings.port;
 
 /** The settings of a mesh in one process, in addition to those of its units. */
@@ -31,18 +31,18 @@ export const oneProcessSettings = {
   ),
 };
 
-/** Settings of other units that gateways need. */
+/** The endpoints of other units that gateways need. */
 const subgraphs = units.flatMap(({ name: unit, serves, hasSubscriptions }): UsedEndpoint[] => [
   ...(serves.some((endpoint) => endpoint === 'graph') ? [{ unit, endpoint: 'graph' as const }] : []),
   ...(hasSubscriptions ? [{ unit, endpoint: 'rpc' as const }] : []),
 ]);
 
-/** The settings of a unit as a process of its own. Starts and reads nothing. */
+/** Returns the settings of a unit that runs as a separate process. Neither starts nor reads anything. */
 export function settingsOfUnit(unit: Omit<ListedUnit, 'readConfig' | 'load'>) {
   return settingsOfProcess(unit, usedBy(unit));
 }
 
-/** Reads them as the unit does. Starts nothing. @throws SettingsError naming every setting that is missing or wrong. */
+/** Reads the settings as the unit does, without starting anything. @throws SettingsError that names every missing or wrong setting */
 export function checkSettingsOfUnit(unit: ListedUnit, env: Environment): void {
   checkSettingsOfProcess(unit, env, usedBy(unit));
 }
@@ -51,7 +51,7 @@ function usedBy({ name }: Pick<ListedUnit, 'name'>): UsedEndpoint[] {
   return name === 'gateway' ? subgraphs : [];
 }
 
-/** Shared settings: read by every process, by all units in one process, or by commands. */
+/** Returns the shared settings: those that every process reads, all units in one process, or commands. */
 export function sharedSettings(): ListedSetting[] {
   const { nodeEnv, ...others } = oneProcessSettings;
   const shared = listSettings({
@@ -66,8 +66,8 @@ export function sharedSettings(): ListedSetting[] {
 }
 
 /**
- * All settings, by the unit that reads them: `shared` are those of no single unit, `commands` those of
- * scripts. Starts and reads nothing.
+ * Returns all settings, by the unit that reads them. `shared`: settings of more than one unit. `commands`: settings of scripts. Neither
+ * starts nor reads anything.
  */
 export function allSettings(): Record<string, ListedSetting[]> {
   const ofUnits = units.map((unit) => [unit.name, settingsOfUnit(unit).own]);

@@ -30,17 +30,17 @@ export type ListedUnit<Name extends string = string, Config extends UnitConfig =
   Name,
   Config
 > & {
-  /** Its workspace. */
+  /** The folder of the unit's workspace. */
   folder: string;
-  /** The number of its processes in a mesh of processes. */
+  /** The number of the unit's processes in a mesh of processes. */
   replicas: number;
-  /** Loads its code. */
+  /** Loads the unit's code. */
   load(): Promise<LoadedUnit<Name, Config>>;
 };
 
 /**
- * All units, in the order in which they start in one process: consumers before producers, and the gateway last, so that it
- * accepts requests only when all services are up. As processes they stop in waves, the last first: callers before the units they call.
+ * All units, in their start order within one process: consumers before producers. The gateway is last, so that it accepts requests only
+ * when all services are up. Separate processes stop in waves, the last wave first: callers before the units they call.
  */
 export const waves = [
   [listed(identityDeclaration, async () => (await import('@parley/identity')).identity)],
@@ -50,7 +50,7 @@ export const waves = [
     listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
     listed(voiceDeclaration, async () => (await import('@parley/voice')).voice),
   ],
-  // Stops before identity, because it settles the cost of model calls there.
+  // The agent stops before identity, because it settles the cost of model calls there.
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [
     listed(evaluationDeclaration, async () => (await import('@parley/evaluation')).evaluation),
