@@ -19,7 +19,7 @@ const slowMs = 250;
 const slowCalls = 200;
 /** Tenants that call a server that never responds. */
 const hangingTenants = 60;
-/** Calls of each such tenant; more than may run at once to one target. */
+/** Calls of each such tenant; more than the maximum number of concurrent calls to one target. */
 const hangingCalls = 10;
 /** Calls after which V8 has compiled most of the code of a call. */
 const warmUp = 2_000;
@@ -45,7 +45,6 @@ export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
     const action = rpcClient({ definition, unit: 'action', address, callers: createCallers(meshKey) });
     await action.start();
     parts.defer(() => action.stop());
-    // The maximum number of concurrent calls of one tenant to one target.
     const open = () => openTenant(mesh.urls[0] ?? '', world.url);
     const tenants = await oneByOne(short ? 2 : 8, open);
     const crowd = await oneByOne(short ? 2 : hangingTenants, open);
@@ -103,7 +102,7 @@ async function openTenant(gateway: string, world: string) {
   };
 }
 
-/** Makes calls like the agent service. @throws Error if one fails */
+/** Returns functions that call custom actions like the agent service does. @throws Error if a call fails */
 function callerOf(
   calls: Pick<ReturnType<typeof rpcClient<typeof ActionServiceDefinition>>['calls'], 'callAction' | 'callTool'>,
 ) {
@@ -131,7 +130,10 @@ function callerOf(
   };
 }
 
-/** Time of whole calls relative to plain requests through the same outbound guard in the bench's process: one at a time, and sixteen. */
+/**
+ * Compares times of whole calls with plain requests through the same outbound guard in the bench's process: one at a time, and sixteen at a
+ * time.
+ */
 async function callFigures(
   { rounds, short, say }: BenchOptions,
   tenants: Tenant[],
@@ -189,8 +191,8 @@ async function callFigures(
 }
 
 /**
- * Calls of other tenants, four at a time: alone, while one tenant has 200 calls to a slow server, and while many tenants call a server that
- * never responds.
+ * Measures calls of other tenants, four at a time: alone, while one tenant has 200 calls to a slow server, and while many tenants call a
+ * server that never responds.
  */
 async function neighbourFigures(
   { rounds, short, say }: BenchOptions,
@@ -213,7 +215,7 @@ async function neighbourFigures(
   async function beside(begin: (signal: AbortSignal) => Promise<unknown>): Promise<number[]> {
     const over = new AbortController();
     const waiting = begin(over.signal);
-    await delay(slowMs); // by then all slow calls wait
+    await delay(slowMs); // by then all slow calls are waiting
     const times = await quick();
     over.abort();
     await waiting;

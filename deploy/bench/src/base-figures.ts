@@ -24,8 +24,8 @@ const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLim
 const warmUpQuestions = 200;
 
 /**
- * The time of a whole search over all chunks and by the index, the share of the best chunks that the index finds, and for prose the cost of
- * searching by words too.
+ * Measures the time of a whole search over all chunks and by the index, the share of the best chunks that the index finds, and, for prose,
+ * the additional time of a keyword search.
  */
 export async function baseFigures(
   database: Database,
@@ -68,7 +68,7 @@ export async function baseFigures(
   const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
   times('exact', exact, isSmall ? goalOf(chunks) : {});
   if (isSmall) await byWords('exact', exactly);
-  // The index would be slow for a small base among many other chunks, and the service never uses it for such a base.
+  // The service never uses the index for a small base, and measuring it among many other chunks would be slow.
   if (isSmall && !isAlone) return figures;
   await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
   const indexed = await asRounds(byIndex);

@@ -38,7 +38,7 @@ export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
     return { client, base: await createKnowledgeBase(client) };
   };
 
-  /** Times of a new tenant's queries, and of small documents from upload until they are parsed; at least one document. */
+  /** Measures a new tenant's queries, and small documents from upload until they are parsed; at least one document. */
   async function neighbour(documents: number, goesOn = () => true): Promise<Times> {
     const { client, base } = await tenant();
     const times: Times = { queries: [], documents: [] };

@@ -9,7 +9,7 @@ import { WebSocket } from 'ws';
 import { atOnce } from './figures.ts';
 import { modelName } from './model-name.ts';
 
-/** Closes idle connections before the server does: LangGraph's Agent Server does after 5 s, without announcing it. */
+/** Closes idle connections before the server does: LangGraph's Agent Server closes them after 5 s without announcing it. */
 const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 
 /** Closes the pooled connections. */
@@ -65,7 +65,7 @@ export async function modelAnswerMs(modelUrl: string, content: string): Promise<
 /** A request to a model in OpenAI's format. */
 export const asMessages = (content: string) => ({ model: modelName, messages: [{ role: 'user', content }] });
 
-/** The time until a stream of JSON objects contains a `content`; NaN if it never does. */
+/** Returns the time until a stream of JSON objects contains a `content`; NaN if it never does. */
 export async function firstContentMs(url: string, body: object): Promise<number> {
   const before = performance.now();
   const response = await post(url, body);
@@ -123,7 +123,7 @@ export async function openReaders(url: string, token: string, count: number, ses
   }
   return {
     size: count,
-    /** Whether each socket has received an event, the only sign that its subscription is active. */
+    /** Whether each socket has received an event; nothing else shows that a subscription is active. */
     allReached: () => reached.size === count,
     /** The number of events received on all sockets. */
     count: () => received,

@@ -18,7 +18,7 @@ export interface Root {
 /** The kernel's clock tick, in ms, in which CPU times are counted. */
 export const tickMs = 10;
 
-/** The CPU times of a process with its ended children, or of a thread; empty if it has ended. */
+/** Returns the CPU times of a process and its ended children, or of a thread; empty if it has ended. */
 function timesIn(folder: string): { name: string; user: number; system: number }[] {
   try {
     const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`${folder}/stat`, 'utf8')) ?? [];
@@ -40,7 +40,7 @@ function familyOf(pid: number): number[] {
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
 }
 
-/** A process and its descendants, filtered by command line and by a text in their environment. */
+/** Lists a process and its descendants, filtered by command line and by a text in their environment. */
 export function processesOf(pid: number, command: RegExp, setting = ''): number[] {
   const isMeant = (each: number) =>
     command.test(textOf(`/proc/${each}/cmdline`)) && textOf(`/proc/${each}/environ`).includes(setting);
@@ -49,7 +49,7 @@ export function processesOf(pid: number, command: RegExp, setting = ''): number[
 
 const unitOf = (pid: number) => /([\w-]+)\/src\/main\.ts/u.exec(textOf(`/proc/${pid}/cmdline`))?.[1];
 
-/** CPU times of all processes: total, user and system, by process, and by thread if there is only one process. */
+/** Returns the CPU times of all processes: in total, user and system, by process, and by thread if there is only one process. */
 export function cpuOf(roots: Root[]): Reading {
   const reading: Reading = { CPU: 0, 'CPU, user': 0, 'CPU, system': 0 };
   const add = (name: string, ms: number) => void (reading[name] = (reading[name] ?? 0) + ms);
@@ -73,15 +73,15 @@ export function cpuOf(roots: Root[]): Reading {
   return reading;
 }
 
-/** The parts of a mesh that are needed to read its counts. */
+/** The properties of a mesh from which its counts are read. */
 export interface CountedMesh {
   pid: number;
   units: Record<string, { ops?: string | undefined }>;
-  /** The folder of its temporary files, in which its processes write their counts. */
+  /** The mesh's folder for temporary files, in which its processes write their counts. */
   temporary: string;
 }
 
-/** Counts of a mesh: those of the meter in its processes, served gRPC calls, and bytes of the database's log. */
+/** Returns the counts of a mesh: those of the meter in its processes, served gRPC calls, and bytes of the database's write-ahead log. */
 export async function countsOf({ pid, units, temporary }: CountedMesh, databaseUrl: string): Promise<Reading> {
   const reading: Reading = { 'gRPC calls': 0 };
   for (const { ops } of Object.values(units)) {
@@ -111,7 +111,7 @@ async function logBytes(connectionString: string): Promise<number> {
   return Number(rows[0].bytes);
 }
 
-/** The URL of the embedded database of a one-process mesh with this folder for temporary files. */
+/** Returns the URL of the embedded database of a one-process mesh. @param temporary the mesh's folder for temporary files */
 export function embeddedUrl(temporary: string): string {
   const [folder = ''] = globSync(join(temporary, 'parley-db-*'));
   return `postgresql://postgres@localhost:5432/postgres?sslmode=disable&host=${encodeURIComponent(folder)}`;

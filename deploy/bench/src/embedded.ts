@@ -12,7 +12,7 @@ const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ses
 const messagesOfSession = 100;
 const sessionsOfCustomer = 10;
 
-/** Starts of embedded sessions and customer look-ups among a million messages, by the mesh of processes on real servers. */
+/** Measures starts of embedded sessions and customer look-ups among a million messages, in the mesh of processes on real servers. */
 export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('embedded', options, async (servers) => {
     const { say, short } = options;
@@ -49,7 +49,7 @@ function nextAddress(): string {
   return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
 }
 
-/** Starts of sessions with an agent and with a persona, while earlier sessions produce their greetings. */
+/** Measures starts of sessions with an agent and with a persona, while earlier sessions produce their greetings. */
 async function startFigures({ rounds, short, say }: BenchOptions, key: KeyHolder, agentId: number): Promise<Figure[]> {
   say(`sdkStart, ${rounds} rounds`);
   const calls = short ? 4 : 320;
@@ -90,7 +90,7 @@ interface Rows {
   tenantId: number;
   agentId: number;
   sessions: number;
-  /** The customer's name, made from the number of the session. */
+  /** An SQL expression for the customer's name; `n` is the session's number. */
   customer: string;
 }
 
@@ -115,7 +115,7 @@ async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows
          FROM sessions, generate_series(0, cast($4 AS integer) - 1) AS at`,
       [tenantId, agentId, sessions, messagesOfSession],
     );
-    // Like the end of a session does.
+    // The same update as at the end of a session.
     await database.query(
       `UPDATE sessions SET (tokens_in, tokens_out, cost_usd) = (
          SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM messages

@@ -17,17 +17,17 @@ export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }
 
-/** The time of a monotonic clock that all processes of one machine share, in ms. */
+/** Returns the time in ms of a monotonic clock that all processes of one machine share. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Events of one transaction in the throughput test, so that it does not measure the commits of the database. */
+/** Events per transaction in the throughput test; many, so that the test does not measure the commits of the database. */
 const perTransaction = 100;
 
 /**
- * Latency from the commit of an event to its effect in another process, and events per second, through outbox, relay, Kafka and
- * consumer, without and with the commit of an inbox mark for each. The relay is in this process.
+ * Measures latency from the commit of an event to its effect in another process, and events per second, through outbox, relay, Kafka and
+ * consumer: without an inbox, and with an inbox mark committed for each event. The relay is in this process.
  */
 export async function eventFigures(url: string, brokerList: string, options: BenchOptions): Promise<Figure[]> {
   const [single, flood] = options.short ? [3, 200] : [100, 6_000];

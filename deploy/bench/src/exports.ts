@@ -10,7 +10,7 @@ const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
 const concurrency = 2;
 const sampleMs = 10;
 
-/** Study kits, each rendered in its own process like the export service does: renders, memory of a process, pages and bytes. */
+/** Measures study kits, each rendered in its own process like in the export service: renders, memory of a process, pages and bytes. */
 export async function exportsFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const many = (count: number) => (short ? Math.ceil(count / 100) : count);
   const arabic = Array.from({ length: many(1_000) }, () => scripts.arabic.join(' ').repeat(8).slice(0, 1_000));
@@ -66,7 +66,7 @@ async function caseFigures(
   ];
 }
 
-/** Renders of a short session, with the concurrency of one unit. */
+/** Measures renders of a short session with the concurrency of one unit. */
 async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   const content = made.prepare(contentOf(conversation(30)));
   const each = short ? 2 : 30;
@@ -76,7 +76,7 @@ async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   return figure(`30 messages, ${concurrency} at once`, (concurrency * each * 60_000) / ms, '/min');
 }
 
-/** Samples the memory of child processes. The returned function gives the highest value of any of them, in MB. */
+/** Samples the memory of child processes. The returned function returns the highest value of any child, in MB. */
 function peakOfChildren(): () => number {
   let peakMb = 0;
   const sample = () => {

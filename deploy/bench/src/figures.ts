@@ -12,7 +12,7 @@ export function figure(name: string, value: number, unit: Unit, bound: Bound = {
   return { name, value, unit, ...bound };
 }
 
-/** The quantile `q` (0 to 1) by nearest rank. @throws RangeError for no values */
+/** Returns the quantile `q` (0 to 1) by nearest rank. @throws RangeError for no values */
 export function quantile(values: readonly number[], q: number): number {
   const value = values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(q * values.length) - 1)];
   if (value === undefined) throw new RangeError('A quantile of no values');
@@ -35,7 +35,7 @@ export async function oneByOne<T>(count: number, measure: (index: number) => Pro
   return values;
 }
 
-/** The duration of `work`, in ms. */
+/** Returns the duration of `work`, in ms. */
 export async function tookMs(work: () => Promise<unknown>): Promise<number> {
   const before = performance.now();
   await work();
@@ -46,7 +46,7 @@ export function atOnce<T>(count: number, measure: (index: number) => Promise<T>)
   return Promise.all(Array.from({ length: count }, (_, index) => measure(index)));
 }
 
-/** The figures as a table for people. */
+/** Formats the figures as a table. */
 export function table(figures: readonly Figure[]): string {
   const rows = [['', 'measured', 'goal', 'within'], ...figures.map(rowOf)];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -22,7 +22,7 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
     options.say(`${flood.name}, one process`);
     const inOne = await floodFigures(flood, options);
     figures.push(...namedFor(`${flood.name}, one process`, inOne));
-    // In its short form the bench starts one mesh of processes, since starting them is most of its time.
+    // In its short form, the bench runs only one flood in a mesh of processes, because starting meshes takes most of the time.
     if (options.short && flood !== floods[0]) continue;
     const inMesh = await onServers(`${flood.name}, mesh`, options, (servers) => {
       options.say(`${flood.name}, processes`);
@@ -33,7 +33,7 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
   return figures;
 }
 
-/** @param servers the settings of real servers; without them one process on small engines. */
+/** @param servers the settings of real servers. Default: one process with embedded engines */
 async function floodFigures(flood: Flood, options: BenchOptions, servers?: Record<string, string>): Promise<Figure[]> {
   await using place = await openPlace(options);
   // The bench is a trusted proxy that gives each client its own IP address, like real users.

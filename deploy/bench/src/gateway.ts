@@ -34,7 +34,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
-  const fresh = await startChild('our-gateway.ts', env); // a new process, whose memory has not grown in other benchmarks
+  const fresh = await startChild('our-gateway.ts', env); // a new process, so that memory growth in other benchmarks does not count
   const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
   await fresh.stop();
   say(`chunks to many readers, ${rounds} rounds`);
@@ -131,7 +131,7 @@ const side = 16;
 
 type Gateways = Record<'ours' | 'bare', Child> & { hive: Child | undefined };
 
-/** A query of two subgraphs through our gateway and through others, alternating. */
+/** Measures a query that needs two subgraphs, through our gateway and through others, alternating. */
 async function federatedFigures({ ours, bare, hive }: Gateways, token: string, options: BenchOptions) {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
   /** Sends the query. A new alias makes it a new operation, which needs a new query plan. */
@@ -184,7 +184,7 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
     figure('CPU of a request', of('cpuMs'), 'ms'),
     figure(`CPU of a request, ${over}`, ratio('cpuMs'), '×'),
     ...(hive ? overHive : []),
-    // The p99 of the machine itself, as a baseline for the next ones.
+    // The p99 relative to the p50 of the machine itself, as a baseline for the next figures.
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
     figure('never-seen operation, p99, over the warm p50', freshAt(0.99) / of('p50'), '×', { goal: 3 }),

@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { atOnce } from './figures.ts';
 import { passage } from './prose.ts';
 
-/** A base that has its own tenant. */
+/** A knowledge base; each has its own tenant. */
 export interface Base {
   tenantId: number;
   chunks: number;

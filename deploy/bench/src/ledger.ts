@@ -8,7 +8,9 @@ import type { BenchOptions } from './processes.ts';
 
 const clients = 16;
 
-/** Calls per second that identity's ledger reserves and settles by gRPC, like for the agent service: of one tenant, and of many. */
+/**
+ * Measures calls per second that identity's ledger reserves and settles by gRPC, as for the agent service: for one tenant, and for many.
+ */
 export async function ledgerFigures(
   { rounds, short, say }: BenchOptions,
   address: string,
@@ -50,7 +52,7 @@ export async function ledgerFigures(
   }
 }
 
-/** Duration of a usage summary for a tenant with many calls, which are inserted into the ledger's table directly. */
+/** Measures a usage summary for a tenant with many calls, which are inserted directly into the ledger's table. */
 export async function summaryFigures(
   { short, say }: BenchOptions,
   databaseUrl: string,

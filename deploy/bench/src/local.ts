@@ -12,7 +12,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start(limits);
   const memoryMb = () => residentKb(mesh.pid) / 1024;
-  await settled(options); // lets background work and garbage of the start settle
+  await settled(options); // until background work and garbage of the start are done
   await settled(options);
   const idleMb = memoryMb();
   const databaseUrl = embeddedUrl(mesh.temporary);

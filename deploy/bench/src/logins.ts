@@ -6,21 +6,21 @@ import { createPasswords } from '../../../services/identity/src/passwords/passwo
 import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
-/** Enough accounts that none gets so many wrong passwords that it is locked. */
+/** Enough accounts that none receives enough wrong passwords to be locked. */
 const peopleCount = ({ short }: BenchOptions) => (short ? 3 : 20);
-/** Rates per second. Without logins, the other requests leave the machine mostly idle. */
+/** Rates per second, so low that the machine is mostly idle without logins. */
 const rates = { logins: 20, queries: 25, messages: 10 };
 const query = '{ myTenant { id } getAuthProfile { id } }';
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
 
-/** A login from a new IP address. @throws Error for an unexpected response. */
+/** Logs in from a new IP address. @throws Error for an unexpected response */
 async function logIn({ url, account }: Client, wrong?: { email?: string; password?: string }): Promise<void> {
   const { email, password } = { ...account, ...wrong };
   const { errors, text } = await new Client(url).send(login, { input: { email, password } });
   if (errors?.[0]?.extensions.code !== (wrong && 'UNAUTHENTICATED')) throw new Error(`It was answered ${text}`);
 }
 
-/** Logins in a one-process mesh: their duration, and their effect on other requests. */
+/** Measures logins in a one-process mesh: their duration, and their effect on other requests. */
 export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using place = await openPlace(options);
@@ -37,7 +37,7 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   return [...alone, ...(await besideLogins(people, options))];
 }
 
-/** Times of logins with the right password, a wrong one and an unknown account, and of a password comparison alone; measured alternately. */
+/** Measures logins with the right password, with a wrong one and with an unknown account, and a password comparison alone; alternating. */
 async function loginTimes(people: Client[], warmUp: number, calls: number): Promise<Figure[]> {
   const passwords = createPasswords({ atOnce: 1, waiting: 1, perUser: 1, perAddress: 1 });
   const asker = { address: 'here' };
@@ -61,7 +61,7 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   ];
 }
 
-/** The latency of other requests without logins and with 20 logins per second, alternating. */
+/** Measures the latency of other requests without logins and with 20 logins per second, alternating. */
 async function besideLogins(people: Client[], { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const ada = people[0] as Client;
   const agentId = await createAgent(ada);

@@ -63,7 +63,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   await using other = await openReaders(bare.hello, token, readers, 1);
   await subscribed(other, bare);
   await settled(options);
-  /** Delivery rate for events of whole turns. */
+  /** Measures the delivery rate for the events of whole turns. */
   async function ofOurs(): Promise<number> {
     const before = own.count();
     const perSecond = await perCpuSecond(gateway, 1, async () => {
@@ -72,7 +72,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
     });
     return perSecond * (own.count() - before);
   }
-  /** Delivery rate of the plain server, with one event for each chunk. */
+  /** Measures the delivery rate of the plain server, with one event for each chunk. */
   const ofBare = () => delivered(bare, other, bare, 1, waves * words);
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up

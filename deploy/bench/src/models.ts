@@ -100,7 +100,7 @@ async function caller(owners: Client[]) {
   return Object.assign(call, { made: () => made });
 }
 
-/** Time of whole calls relative to a direct call of the model server by the same client, with one, sixteen and sixty-four at a time. */
+/** Compares times of whole calls with direct calls of the model server by the same client: one, sixteen and sixty-four at a time. */
 async function callFigures(
   options: BenchOptions,
   { modelUrl }: StartedMesh,
@@ -161,7 +161,7 @@ async function callFigures(
   return measured.flat();
 }
 
-/** Number of calls of these tenants in the ledger. @throws Error if it contains calls without a cost */
+/** Returns the number of calls of these tenants in the ledger. @throws Error if the ledger contains calls without a cost */
 async function meteredCalls(owners: Client[]): Promise<number> {
   let calls = 0;
   for (const owner of owners) {

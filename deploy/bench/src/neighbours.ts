@@ -4,7 +4,7 @@ import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './fig
 import type { BenchOptions, StartedMesh } from './processes.ts';
 import { content, opener } from './turns.ts';
 
-/** Settings for a provider that is served by `model`, that direct calls can name, and that no conversation uses. */
+/** Returns settings for an additional provider, served by `model`. Direct calls can name the provider; no conversation uses it. */
 export const providerOf = (model: ModelServer, modelId: string) => ({
   CLOUD_HOSTED_MODELS_API: 'openai',
   CLOUD_HOSTED_MODELS_URL: model.url,
@@ -14,8 +14,8 @@ export const providerOf = (model: ModelServer, modelId: string) => ({
 });
 
 /**
- * Times to the first chunks of conversations while direct calls use another provider: while it works, and while it fails, so that the
- * conversations' provider takes over its calls.
+ * Measures the times to the first chunks of conversations while direct calls use another provider: first while that provider works, then
+ * while it fails and the conversations' provider takes over its calls.
  * @param call makes one direct call that names the other provider
  */
 export async function neighbourFigures(
@@ -30,7 +30,7 @@ export async function neighbourFigures(
   const open = await opener(urls);
   const talkers = await oneByOne(people, async () => sockets.use(await open()));
 
-  /** Times to first chunks, with as many concurrent direct calls as turns. */
+  /** Measures times to first chunks, with as many concurrent direct calls as turns. */
   async function firstChunks(direct?: () => Promise<unknown>): Promise<number[]> {
     const wave = async () => {
       const calls = direct ? atOnce(people, direct) : [];
@@ -40,7 +40,7 @@ export async function neighbourFigures(
     return (await oneByOne(waves, wave)).flat();
   }
 
-  /** Times to first chunks while the other provider fails from the middle of the first wave on. */
+  /** Measures times to first chunks while the other provider fails, from the middle of the first wave on. */
   async function failing(): Promise<number[]> {
     const before = other.requests.length;
     other.answerWith(() => (other.requests.length - before > people / 2 ? { status: 503 } : {}));

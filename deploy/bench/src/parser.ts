@@ -21,7 +21,7 @@ const limits = {
 
 interface Case {
   name: string;
-  /** The unit that is counted in the file, e.g. pages. */
+  /** The unit in which the file's size is given, e.g. pages. */
   counted: string;
   count: number;
   file: FileToRead;

@@ -1,4 +1,4 @@
-// Starts its own meshes, because the bench starts and configures what it measures.
+// This test starts its own meshes, because the bench starts and configures what it measures.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -17,17 +17,17 @@ import { modelName } from './model-name.ts';
 export interface BenchOptions {
   /** The number of rounds; each measures all variants one after the other. */
   rounds: number;
-  /** Runs everything with small counts, for tests; the figures are then meaningless. */
+  /** Runs everything with small counts, for tests. The figures are then meaningless. */
   short: boolean;
   /** Limits `local` and `mesh` to the cost of a turn. */
   turnsOnly: boolean;
-  /** Number of chunks of an additional knowledge base, which is alone in its partition. */
+  /** Number of chunks of an additional knowledge base in its own partition. */
   largest?: number | undefined;
-  /** Number of chunks of another tenant in the partition that several bases share. */
+  /** Number of chunks of another tenant in the shared partition. */
   others?: number | undefined;
   /** A database that keeps the knowledge chunks for the next run. */
   keptUrl?: string | undefined;
-  /** A part of the name of the only flood to run. */
+  /** Runs only the flood whose name contains this text. */
   flood?: string | undefined;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */
@@ -36,7 +36,7 @@ export interface BenchOptions {
   leaveOut: (text: string) => void;
 }
 
-/** Waits until work after opening and closing connections has ended. */
+/** Waits until the processes are idle after connections were opened or closed. */
 export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
 /** Node's option that loads the bench's signal handlers into measured processes. */
@@ -50,7 +50,7 @@ export const limits = {
   GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
 };
 
-/** Settings with which `scripts/up` makes glibc return freed memory. */
+/** Settings with which `scripts/up` makes glibc return freed memory to the system. */
 const asUp = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /** A measured process. It ends with the bench or when it is disposed of. */
@@ -123,10 +123,10 @@ export async function collectedKb(pids: number[], options: BenchOptions): Promis
   return pids.map(residentKb);
 }
 
-/** A mesh that was started like by `scripts/up`. */
+/** A mesh, started as `scripts/up` does. */
 export type StartedMesh = Awaited<ReturnType<Awaited<ReturnType<typeof openPlace>>['start']>>;
 
-/** Makes a data folder and a model server, and starts meshes that use both. Disposing of it removes them. */
+/** Makes a data folder and a model server, and starts meshes that use both. Disposing of the place removes everything. */
 export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -144,7 +144,7 @@ export async function openPlace({ profileFolder }: BenchOptions) {
     STORAGE_PORT: '0',
   };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
-  // An own folder for temporary files, in which the socket of an embedded database is found.
+  // A separate folder for temporary files. The socket of an embedded database is found in it.
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
   const common = {
@@ -160,8 +160,8 @@ export async function openPlace({ profileFolder }: BenchOptions) {
     folder,
     model,
     /**
-     * Starts a mesh like `scripts/up`. `urls` are the GraphQL endpoints of its gateways, `units` all addresses, and `temporary` its folder
-     * for temporary files.
+     * Starts a mesh as `scripts/up` does. `urls`: the GraphQL endpoints of its gateways. `units`: the addresses of its units. `temporary`:
+     * its folder for temporary files.
      */
     async start(env: Record<string, string> = {}, ...args: string[]) {
       const options = { args, flags: ['--liftoff-only'] };

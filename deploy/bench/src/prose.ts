@@ -7,7 +7,7 @@ const vowels = 'a e i o u ea ai ou'.split(' ');
 const ends = 'n r l s t m d nd rt st ck ng tion ment er ing ly'.split(' ');
 const sentences = 6;
 
-/** A deterministic generator of numbers from 0 to 1. */
+/** Returns a deterministic generator of numbers from 0 to 1. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -10,7 +10,7 @@ import type { BenchOptions } from './processes.ts';
 
 type Sizes = Omit<Base, 'tenantId'>;
 
-/** Bases of tenants that share a partition, in their own schema. */
+/** Knowledge bases of tenants that share a partition, in a separate schema. */
 interface Stage {
   schema: string;
   title: string;

@@ -21,8 +21,8 @@ const turns = 10;
 const passagesOfDocument = 60;
 
 /**
- * The storage that a session of ten turns with its evaluation, and an uploaded document, take in each engine after all background work. All
- * units run in one process; in several processes they store the same.
+ * Measures the storage of a session of ten turns with its evaluation, and of an uploaded document, in each engine after all background
+ * work. All units run in one process; several processes would store the same data.
  */
 export function storageFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers(

@@ -20,7 +20,7 @@ interface System {
   counts?(): Promise<Reading>;
   /** Minimum number of turns in a round. Default: the turns of one conversation. */
   minTurns?: number;
-  /** Maximum number of concurrent conversations to measure it with. Default: no limit. */
+  /** Maximum number of concurrent conversations when this system is measured. Default: no limit. */
   maxAtOnce?: number;
 }
 
@@ -43,9 +43,9 @@ const before = 40;
 const warmUp = 1_500;
 
 /**
- * The cost of a turn: CPU time, database, gRPC and memory, compared with the same network hops without Parley's work, and with LangGraph's
- * Agent Server. The systems are measured one after the other on the same model server, in new conversations whose clients send the next
- * message as soon as a reply has ended.
+ * Measures the cost of a turn: CPU time, database, gRPC and memory, compared with the same network hops without Parley's work, and with
+ * LangGraph's Agent Server. The systems are measured one after the other on the same model server, in new conversations. A client sends its
+ * next message as soon as a reply has ended.
  */
 export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Promise<Figure[]> {
   const { rounds, short, say, databaseUrl, servers = [], overLangGraph } = options;
@@ -68,7 +68,10 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     cpu: () => ({}),
   };
 
-  /** Measures `count` concurrent new conversations, repeatedly until there were enough turns. @param earlier unmeasured turns of each */
+  /**
+   * Measures `count` concurrent new conversations, repeatedly until there were enough turns.
+   * @param earlier turns of each conversation that are not measured
+   */
   async function period(system: System, count: number, earlier = 0) {
     const turns = short ? 1 : length;
     const minTimes = short ? 0 : (system.minTurns ?? 0);
@@ -147,7 +150,7 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
     for (const [index, other] of others.entries()) {
       const at = (each: Round) => each.others[index] as Period;
       const bound = other === langGraph && count === other.maxAtOnce ? { goal: overLangGraph } : {};
-      // The kernel counts CPU time in ticks, and a short period may have none.
+      // The kernel counts CPU time in ticks; a short period may count none.
       const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
       show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
       show(`first chunk of ${other.name} over the model's own, p50`, 'ms', (each) => at(each).p50 - each.model.p50);

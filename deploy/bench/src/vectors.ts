@@ -65,7 +65,7 @@ export async function vectorsFigures(
   ];
 }
 
-/** The longest time between two iterations of the child's event loop since the last call. */
+/** Returns the longest time between two iterations of the child's event loop since the last call. */
 export async function gapOf({ child }: Child): Promise<LoopGap> {
   const answer = once(child, 'message') as Promise<[LoopGap]>;
   child.send({});

@@ -28,7 +28,7 @@ interface Spoken {
   fullMs: number;
 }
 
-/** Voice as its own process with eSpeak NG: time to first bytes, time of whole responses, requests per second, and memory. */
+/** Measures voice as its own process with eSpeak NG: time to first bytes, time of whole responses, requests per second, and memory. */
 export async function voiceFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const voice = await startVoice();
   try {

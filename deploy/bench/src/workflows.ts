@@ -11,7 +11,10 @@ const held = 4;
 
 type Nodes = Record<string, object>;
 
-/** The delay that a workflow adds to the first chunk of a plain turn: in total, for each node without a call, and for each model call. */
+/**
+ * Measures the delay that a workflow adds to the first chunk of a plain turn: in total, for each node without a call, and for each model
+ * call.
+ */
 export async function workflowsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using place = await openPlace(options);

@@ -1,4 +1,4 @@
-# LangGraph's Agent Server, which runs with PYTHONPATH=FOLDER. All versions are in requirements.txt.
+# Installs LangGraph's Agent Server. Run it with PYTHONPATH=FOLDER. All versions are pinned in requirements.txt.
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m pip --version >/dev/null ||
   unavailable 'there is no Python 3.11 with pip'
 python3 -m pip install --quiet --no-deps --no-compile --target "$TARGET" -r "$SCRIPTS/requirements.txt"

@@ -8,7 +8,7 @@ import { type Flood, operations, type Scene, sum, whereRefused } from './flood.t
 const begins = 'A burst: ';
 const messagesOf = 'query ($id: ID!) { session(id: $id) { messages { role } } }';
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';
-/** The time within which the whole burst must be replied to. */
+/** The maximum time until the whole burst has been replied to. */
 const longestMs = 300_000;
 
 /** More concurrent turns than a process runs: several messages in each of many sessions of a few tenants, with slow replies. */
@@ -32,7 +32,7 @@ async function run(scene: Scene): Promise<Figure[]> {
     return { owner, agentId: await createAgent(owner) };
   });
 
-  /** One visitor with an own address who sends all messages at once. */
+  /** Sends all messages of one visitor at once, from a separate IP address. */
   async function visit(owner: Client, agentId: number, name: string) {
     const visitor = owner.at(owner.url);
     let session = await sent.count(() => startSession(visitor, agentId));
@@ -77,7 +77,7 @@ async function run(scene: Scene): Promise<Figure[]> {
   );
   const seconds = (performance.now() - begunAt) / 1_000;
 
-  // The ledger may be written shortly after the reply.
+  // Entries of the ledger may be written shortly after the reply.
   const asked = model.requests.filter(({ body }) => messageOf(body).startsWith(begins));
   const ledgered = async () => {
     const read = await oneByOne(owners.length, async (n) => owners[n]?.owner.query<Usage>(usage));

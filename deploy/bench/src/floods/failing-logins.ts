@@ -3,14 +3,14 @@ import { Client, newAccount } from '@parley/stories/client';
 import { atOnce, type Figure, figure, oneByOne, quantile, tookMs } from '../figures.ts';
 import { codeOf, type Flood, type Scene } from './flood.ts';
 
-/** Wrong passwords, as fast as they are answered, from addresses of one network and then of many, while people sign in. */
+/** Sends wrong passwords as fast as they are answered, from addresses of one network and then of many, while other people sign in. */
 export const failingLogins: Flood = {
   name: 'failing logins',
   probes: ['query', 'signIn'],
   run,
 };
 
-/** The addresses of the clients of each flood, by number. */
+/** Where the clients of a flood come from. Each function returns the IP address of the n-th client. */
 const floods = {
   'of one /24': (n: number) => `198.51.100.${n % 250}`,
   'of a /16 each': (n: number) => `198.${n % 250}.0.1`,
@@ -28,7 +28,7 @@ async function run(scene: Scene): Promise<Figure[]> {
   return figures;
 }
 
-/** Accounts, and how long their right logins take, one after the other. */
+/** Registers accounts. `signIn` logs in with each account, one after the other, and returns the durations. */
 async function newPeople({ short, mesh: { urls } }: Scene) {
   const [url = ''] = urls;
   const signIns = short ? 2 : 20;
@@ -40,7 +40,7 @@ async function newPeople({ short, mesh: { urls } }: Scene) {
   const credentials = ({ account }: Client) => ({ email: account?.email ?? '', password: account?.password ?? '' });
   const from = {
     elsewhere: (person: Client) => new Client(url).login(credentials(person)),
-    /** From the address that the account was registered from. */
+    /** Logs in from the IP address from which the account was registered. */
     home: (person: Client) => Object.assign(new Client(url), { ip: person.ip }).login(credentials(person)),
   };
   return {
@@ -70,7 +70,7 @@ async function flood(
     }
   });
   await delay(short ? 100 : 2_000);
-  // At the same time, because an address of the flood has a limited number of attempts.
+  // Both at the same time, because the attempts from an address are limited.
   const [elsewhere, home] = await Promise.all([people.signIn('elsewhere'), people.signIn('home')]);
   end.abort();
   await attackers;

@@ -3,21 +3,21 @@ import type { ModelServer } from '@parley/testing/model-server';
 import { type Figure, figure, quantile } from '../figures.ts';
 import type { BenchOptions, StartedMesh } from '../processes.ts';
 
-/** The environment of a flood: its own, newly started mesh. */
+/** The environment of a flood: a newly started mesh. */
 export interface Scene extends BenchOptions {
   mesh: StartedMesh;
   /** The only model server of the mesh, in this process. It responds at once unless the flood scripts it. */
   model: ModelServer;
-  /** Number of times that the logs of the mesh contain this text so far. */
+  /** Counts how often the logs of the mesh contain this text so far. */
   logged(text: string): number;
 }
 
 /** An operation of the client that is measured during a flood. */
 export type Probing = 'query' | 'turn' | 'signIn';
 
-/** Sends more work than a mesh can do at once. To add a flood, add a file in this folder and an entry in `floods`. */
+/** A flood: more work than a mesh can do at once. To add a flood, add a file in this folder and an entry in `floods`. */
 export interface Flood {
-  /** Names its figures, and selects it with `--flood`. */
+  /** The name in the flood's figures and for `--flood`. */
   name: string;
   /** The operations that are measured. */
   probes: readonly Probing[];
@@ -35,8 +35,8 @@ export function operations() {
 
   return {
     /**
-     * Runs and times one operation. A refusal is distinguished from a failure by its code.
-     * @returns its result; undefined if it was refused or failed
+     * Runs and times one operation. A refusal differs from a failure by its code.
+     * @returns the operation's result; undefined if it was refused or failed
      */
     async count<T>(operation: () => Promise<T>): Promise<T | undefined> {
       const before = performance.now();

@@ -25,7 +25,7 @@ interface Stored {
   answers: Map<string, number>;
 }
 
-/** Uploads files of 20 MB: one tenant declares a size of one byte for each, another the real size. */
+/** Uploads files of 20 MB: one tenant declares a size of one byte for each file, another tenant the real size. */
 export const largerUploads: Flood = {
   name: 'larger uploads',
   probes: ['query'],
@@ -36,7 +36,9 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   const [uploads, sizeMb] = short ? [2, 1] : [12, 20];
   const file = Buffer.alloc(sizeMb * mb, 'a line of text\n');
   const folder = dirname(mesh.temporary);
-  /** Total stored size. The file store of one process has hashed names and a header in each file; S3 has the keys as names. */
+  /**
+   * Returns the total stored size. The one-process file store hashes file names and adds a header to each file; S3 uses the keys as names.
+   */
   const stored = () =>
     globSync('**/{objects,uploads}/**', { cwd: folder, withFileTypes: true }).filter(
       (entry) => entry.isFile() && sizeOf(join(entry.parentPath, entry.name)) >= file.length,
@@ -51,7 +53,8 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
     const answered = (outcome: string): undefined => {
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1);
     };
-    // All uploads are requested before the first one is confirmed. Each has its own client address, because uploads are throttled by address.
+    // All uploads are requested before the first one is confirmed. Each request has its own client address, because uploads are throttled
+    // by address.
     const offered = await oneByOne(uploads, () =>
       requestUpload(owner.at(owner.url), base, undefined, declaredSizeBytes).catch((error: unknown) =>
         answered(`${codeOf(error)} to its request`),
@@ -90,7 +93,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   ];
 }
 
-/** The size of a file; 0 if it has been removed. */
+/** Returns the size of a file; 0 if it has been removed. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

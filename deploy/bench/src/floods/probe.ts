@@ -9,7 +9,7 @@ export interface Probed {
   failed: Record<string, number>;
 }
 
-/** The prefix of its figures. */
+/** The prefix of the probe's figures. */
 export const stranger = "a stranger's";
 
 /** Starts a client of a tenant outside the flood, in its own process. */
@@ -18,7 +18,7 @@ export async function startProbe(url: string, probes: readonly Probing[]) {
   return {
     /** Starts probing. */
     begin: () => void child.child.send('begin'),
-    /** Stops probing. Resolves when all its operations have ended. */
+    /** Stops probing. Resolves when all operations of the probe have ended. */
     async end(): Promise<Probed> {
       child.child.send('end');
       const [probed] = (await once(child.child, 'message')) as [Probed];
@@ -28,7 +28,7 @@ export async function startProbe(url: string, probes: readonly Probing[]) {
   };
 }
 
-/** Compares durations during a flood with those without one. A failed operation counts as infinite. */
+/** Compares durations during a flood with durations without a flood. A failed operation counts as infinite. */
 export function probeFigures(alone: Probed, beside: Probed): Figure[] {
   return Object.keys(beside.times).flatMap((name) => {
     const quiet = alone.times[name] ?? [];

@@ -10,7 +10,7 @@ interface Dialogue {
   /** The previous question and its answer. */
   before: [question: string, answer: string];
   message: string;
-  /** The message rewritten by a person so that it can be understood alone, in place of a model's rewriting. */
+  /** The message, rewritten by a person instead of a model so that it can be understood alone. */
   standalone: string;
   /** The document that contains the answer. */
   document: string;
@@ -50,7 +50,7 @@ export const ways: Way[] = [
   { name: 'made to stand alone, always', asks: () => true },
 ];
 
-/** Counts over all dialogues: dialogues whose document is found first, model calls, and their input tokens. */
+/** Counts over all dialogues: how many have their document ranked first, the model calls, and their input tokens. */
 export function measured({ asks, without }: Way) {
   const indexes = Object.fromEntries(Object.entries(documents).map(([language, texts]) => [language, indexOf(texts)]));
   let [found, calls, characters, missed, needless] = [0, 0, 0, 0, 0];
