@@ -1,4 +1,4 @@
-// Makes the keys and passwords of an installation in the folder that is named, once: what is there stays.
+// Generates the keys and passwords of an installation in the given folder, unless they exist.
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ if (!existsSync(settings)) {
     'dir /data',
     'appendonly yes',
     'save ""',
-    // Redis reads its own file as `default`.
+    // Redis replays its append-only file as the user `default`.
     'user default off ~* &* +@all',
     `user parley on >${redis} ~parley:* &parley:* +@all -@admin -@dangerous +info`,
   ]);

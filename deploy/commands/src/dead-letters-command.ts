@@ -29,7 +29,7 @@ has taken meanwhile, so mend the consumer first, and think of what has happened 
 sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
 `;
 
-/** Parses the typed request; undefined if it is invalid. */
+/** Parses the arguments; undefined if they are invalid. */
 export function typedDeadLetters(
   [action, topic, ...more]: string[],
   { all = false, ...chosen }: { group?: string | undefined; id?: string | undefined; all?: boolean | undefined },
@@ -38,7 +38,7 @@ export function typedDeadLetters(
   return { action, topic, all, ...chosen };
 }
 
-/** Runs the request and prints the dead letters that it concerned. */
+/** Lists or replays dead letters, and prints each of them. */
 export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
   const { action, topic } = request;
   const letters = kafkaDeadLetters(readSettings(env, neededKafkaSettings));
@@ -64,13 +64,13 @@ function isChosen(
     (group === undefined || facts.group === group) &&
     (id === undefined || event?.id === id) &&
     (!wasReplayed || (all && action === 'list')) &&
-    (message.value !== null || action === 'list') // one that was too large was stored without its value
+    (message.value !== null || action === 'list') // an event that was too large was stored without its value
   );
 }
 
 const outcome = { list: '', replay: ' sent again' };
 
-/** One line of JSON without the payload, which may contain personal data. */
+/** Formats a dead letter as one line of JSON, without the payload, which may contain personal data. */
 function describe({ position, facts, event, wasReplayed }: StoredDeadLetter): string {
   const { group, attempts, reason, time } = facts;
   const { id, type, key, tenantId } = event ?? {};

@@ -30,7 +30,7 @@ ${adminCommandList('admin')}
 Of dead-letters:
 ${deadLettersUsage}`;
 
-// As process 1 of a container, Node would otherwise ignore these signals. An interrupted migration is rolled back.
+// Node as process 1 of a container would otherwise ignore these signals. An interrupted migration is rolled back.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const run = chosen(process.argv.slice(2));
@@ -42,7 +42,7 @@ else {
 
 async function attempt(work: () => Promise<unknown>): Promise<void> {
   try {
-    // The doctor reports it.
+    // The doctor reports certificate problems itself.
     if (process.argv[2] !== 'doctor') checkCertificates(process.env);
     await work();
   } catch (error) {

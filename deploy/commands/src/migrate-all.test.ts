@@ -7,7 +7,7 @@ import { schemas } from '@parley/units';
 import test from 'ava';
 import { migrateAll } from './migrate-all.ts';
 
-/** A schema of this test alone, of one table. */
+/** Declares a schema with one table, for one test. */
 function schemaNamed(name: string, statement = 'CREATE TABLE pages (tenant_id integer NOT NULL)'): SchemaDeclaration {
   return {
     name: `${name}_${randomBytes(4).toString('hex')}`,
@@ -16,7 +16,7 @@ function schemaNamed(name: string, statement = 'CREATE TABLE pages (tenant_id in
   };
 }
 
-/** The printed lines. */
+/** Collects the printed lines. */
 function listener() {
   const lines: string[] = [];
   return { lines, say: (line: string) => void lines.push(line) };

@@ -7,10 +7,10 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { openPool } from '@parley/postgres/driver/pool';
 
 /**
- * Migrates one schema after the other and says for each what was applied. It stops at the first that fails: what came
- * before stays done, and the next call goes on from there.
- * @throws SettingsError for all settings that are missing or wrong; Error that names, before anything is migrated, all rights that are
- * missing, a line each; Error that names the schema that failed, with the reason.
+ * Migrates the schemas one after the other and prints what was applied to each. Stops at the first failure: earlier schemas stay migrated,
+ * and the next call continues from there.
+ * @throws SettingsError for all settings that are missing or wrong; Error that lists all missing rights, before anything is migrated; Error
+ * that names the schema that failed, with the reason
  */
 export async function migrateAll(schemas: SchemaDeclaration[], env: Environment, say: (line: string) => void) {
   const width = Math.max(...schemas.map(({ name }) => name.length));

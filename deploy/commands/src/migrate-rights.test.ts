@@ -29,7 +29,10 @@ function schemaNamed(name: string, extensions?: Record<string, string>): SchemaD
 
 const vector = { vector: '0.8.0' };
 
-/** A database with a login that owns it, on the server of the tests. The end of the test removes it, with the roles of these schemas. */
+/**
+ * Creates a database on the test server, and a login that owns it. Both are dropped at the end of the test, with the roles of these
+ * schemas.
+ */
 async function installation(t: ExecutionContext, schemas: SchemaDeclaration[], powers = 'CREATEROLE') {
   const name = `install_${random()}`;
   const url = new URL(await testDatabaseUrl('server'));
@@ -115,7 +118,7 @@ onDatabaseServer(({ test }) => {
     const fresh = schemaNamed('fresh');
     await migrateAll([schema], a.env, () => undefined);
 
-    // Before PostgreSQL 16, a login with CREATEROLE may grant all roles but those of superusers.
+    // Before PostgreSQL 16, a login with CREATEROLE may grant any role that is not a superuser.
     if ((await a.serverVersion()) >= 16) {
       t.deepEqual(await refusal(t, [fresh, schema], b.env), [
         'Nothing was migrated:',

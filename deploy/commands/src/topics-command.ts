@@ -4,7 +4,7 @@ import { type Environment, readSettings } from '@parley/kernel/settings/config';
 import { positiveInt } from '@parley/kernel/settings/setting-types';
 import { neededKafkaSettings } from '@parley/kernel/settings/shared-settings';
 
-/** Creates the topics and says the outcome of each. @param copies of each partition; by default as `makeTopics` chooses. */
+/** Creates the topics and prints the result of each. @param copies replicas of each partition. Default: chosen by `makeTopics` */
 export async function topicsCommand(
   topics: TopicDeclaration[],
   env: Environment,

@@ -1,4 +1,4 @@
-/** The files of `@parley/embed` that a page includes, by their names. */
+/** The files of `@parley/embed` that a page can include, by name. */
 export const bundles = {
   /** The client: an ES module. */
   'parley-client.js': { entry: '@parley/embed', format: 'esm' },

@@ -6,7 +6,7 @@ import { type BundleName, bundles } from './bundle-names.ts';
 /** Browsers since the middle of 2024. */
 const target = ['chrome123', 'edge123', 'firefox128', 'safari17.5'];
 
-/** Builds one file, without any other tool's files or a cache; the same source gives the same bytes. */
+/** Builds one file. The build reads no configuration files and no cache, so the same source gives the same bytes. */
 export async function bundle(name: BundleName): Promise<string> {
   const { entry, format } = bundles[name];
   const { outputFiles } = await build({
@@ -24,7 +24,7 @@ export async function bundle(name: BundleName): Promise<string> {
   return outputFiles.map(({ text }) => text).join('');
 }
 
-/** Removes the spaces of style sheets in `styles.ts`, which the bundler takes for text. */
+/** Removes white space from the style sheets in `styles.ts`. The bundler does not minify them, because they are strings. */
 const shortStyles: Plugin = {
   name: 'short-styles',
   setup(build) {

@@ -8,13 +8,13 @@ import { type BundleName, bundles } from './bundle-names.ts';
 import { type DemoSession, demoSessions } from './demo-tenant.ts';
 
 export interface DemoServerOptions {
-  /** 0: any free one. One that is taken is replaced by a free one. */
+  /** 0: any free port. If the port is taken, a free one is used. */
   port: number;
   /** The gateway's GraphQL URL, for this process and for browsers on this machine. */
   endpoint: string;
-  /** The URL of the voice service for the same two. Default: none. */
+  /** The voice service's URL, for this process and for browsers on this machine. Default: none. */
   voiceUrl?: string;
-  /** A file for the API key of the demo's tenant. */
+  /** The file that stores the API key of the demo's tenant. */
   file: string;
   log: Pick<Logger, 'error'>;
 }
@@ -29,8 +29,8 @@ const files: Record<string, [file: string, type: string]> = {
 };
 
 /**
- * Serves the demo page on loopback, for development: the page, the built widget, and `POST /session`, which starts a session with the API key of a
- * tenant that is made for it.
+ * Serves the demo page on loopback, for development: the page, the built widget, and `POST /session`, which starts a session with the API
+ * key of a tenant that was created for the demo.
  */
 export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: DemoServerOptions) {
   const start = demoSessions(endpoint, file);
@@ -55,7 +55,7 @@ export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: D
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const name = pathname.slice(1);
     if (request.method === 'POST' && pathname === '/session') {
-      // Another site must not start sessions by way of this machine's browser.
+      // Pages of other sites, opened on this machine, must not start sessions.
       const site = request.headers['sec-fetch-site'] ?? 'same-origin';
       if (site !== 'same-origin' || !isLocal(request.headers.host))
         return end(response, 403, 'text/plain', 'Forbidden');
@@ -75,7 +75,7 @@ export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: D
     end(response, 200, known[1], await readFile(join(page, known[0])));
   }
 
-  /** Built with the first request, because the bundler is loaded for it. */
+  /** Builds a file at its first request, so that the bundler is loaded only when needed. */
   function builtFile(name: BundleName): Promise<string> {
     const building = built.get(name) ?? import('./bundle.ts').then(({ bundle }) => bundle(name));
     built.set(name, building);
@@ -96,7 +96,7 @@ export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: D
   };
 }
 
-/** A name that another site has pointed at this machine is not. */
+/** Prevents DNS rebinding: rejects the name of another site that resolves to this machine. */
 function isLocal(host = ''): boolean {
   return /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/u.test(host);
 }

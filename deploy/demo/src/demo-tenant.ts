@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hasCode } from '@parley/kernel/errors';
 import { exampleAgent } from './example-agent.ts';
 
-/** The data that the page's server stores. A real customer of Parley would keep the key among its secrets. */
+/** The data that the page's server stores. A real customer of Parley would store the key as a secret. */
 interface DemoTenant {
   apiKey: string;
   agentId: number;
@@ -13,7 +13,7 @@ export interface DemoSession {
   sessionId: number;
   token: string;
   agentName: string;
-  /** How the agent speaks. */
+  /** The name of the agent's voice. */
   voiceName: string;
   language: string;
 }
@@ -23,7 +23,7 @@ interface GraphError {
   extensions?: { code?: string; reason?: string };
 }
 
-/** An answer of the API with an error. */
+/** A GraphQL error in a response of the API. */
 class Refusal extends Error {
   readonly code: string | undefined;
   readonly reason: string | undefined;
@@ -42,14 +42,14 @@ const sdkStart =
   'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { sessionId avatarToken ttsVoice ttsLang } }';
 
 /**
- * Starts sessions for the demo page as a customer's server does: with the API key of a tenant. The tenant is made with the first session, and kept
- * in a file that only its owner can read. It is replaced when the API no longer knows its key or its agent, and by no other error.
- * @param endpoint of GraphQL.
+ * Starts sessions for the demo page as a customer's server does: with a tenant's API key. Creates the tenant for the first session, and
+ * stores it in a file that only its owner can read. Creates another tenant only if the API no longer knows the key or the agent.
+ * @param endpoint the GraphQL endpoint
  */
 export function demoSessions(endpoint: string, file: string) {
   let tenant: Promise<DemoTenant> | undefined;
 
-  /** Requests at one time share a tenant; after a failure the next one tries again. */
+  /** Lets concurrent requests share a tenant. After a failure, the next request tries again. */
   function share(promise: Promise<DemoTenant>): Promise<DemoTenant> {
     tenant = promise;
     promise.catch(() => {
@@ -72,7 +72,7 @@ export function demoSessions(endpoint: string, file: string) {
   };
 }
 
-/** Whether the tenant is of another database, or it or its agent has been deleted. */
+/** Reports whether the tenant belongs to another database, or was deleted, or its agent was. */
 function isGone(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false;
   return error.code === 'UNAUTHENTICATED' || error.code === 'NOT_FOUND' || error.reason === 'NO_TENANT';

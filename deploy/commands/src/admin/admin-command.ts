@@ -20,7 +20,7 @@ export interface TypedAdmin {
 }
 
 type AdminTerminal = Terminal & {
-  /** All of the standard input. */
+  /** Reads the standard input until its end. */
   read(): Promise<string>;
 };
 
@@ -31,7 +31,10 @@ interface AdminContext {
   signal: AbortSignal;
 }
 
-/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
+/**
+ * Runs an operator command.
+ * @returns the exit code: 1 if the call failed, 2 if the arguments or settings are wrong, 130 if it was interrupted
+ */
 export function adminCommand(typed: TypedAdmin, { env, lookup, terminal, signal }: AdminContext) {
   return withProblems(terminal, async () => {
     const { positionals } = typed;

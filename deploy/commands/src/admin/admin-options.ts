@@ -6,7 +6,7 @@ const narrowing = Object.fromEntries(filters.map((name) => [name, { type: 'strin
 /** Options that `scripts/admin` accepts for every command. */
 export const adminOptions = { as: { type: 'string' }, json: { type: 'boolean' }, ...narrowing } as const;
 
-/** The words of the longest command. */
+/** The number of words in the longest command, including its arguments. */
 export const maxWords = Math.max(
   ...adminCommands.map(([typed]) => wordsOf(typed).name.length + wordsOf(typed).wanted.length),
 );
@@ -17,7 +17,7 @@ interface ReadOptions extends Record<string, unknown> {
   json?: boolean | undefined;
 }
 
-/** The given options, as `scripts/admin` passes them on. */
+/** Converts the parsed options for `adminCommand`. */
 export function typedAdmin({ positionals, as, json = false, ...given }: ReadOptions): TypedAdmin {
   return { positionals, as, json, filters: given as TypedAdmin['filters'] };
 }

@@ -1,4 +1,6 @@
-/** The typed words, the called method (of identity unless it names a unit), the description, and constant fields of the request. */
+/**
+ * The words to type, the method to call (a method of identity unless a unit is named), the description, and constant fields of the request.
+ */
 type AdminCommand = readonly [typed: string, calls: string, does: string, always?: object];
 
 export const adminCommands: readonly AdminCommand[] = [
@@ -53,7 +55,7 @@ export function adminCommandList(name: string): string {
   return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
 }
 
-/** Splits the usage line of a command into the words of its name, its arguments, and the argument that standard input gives. */
+/** Splits the usage line of a command into the words of its name, its arguments, and the argument that is read from standard input. */
 export function wordsOf(typed: string): { name: string[]; wanted: string[]; fromInput: string | undefined } {
   const [words = '', fromInput] = typed.split(' < ');
   const isArgument = (word: string) => /^[A-Z]+$/u.test(word);

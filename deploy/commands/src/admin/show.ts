@@ -1,6 +1,6 @@
 import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
 
-/** An answer for people, as tables. */
+/** Formats a response as tables for people. */
 export function shown(answer: JsonObject, { fields }: DescMessage): string {
   const hasManyTables = fields.filter(({ message }) => message).length > 1;
   const parts = fields.flatMap(({ jsonName, message }) => {
@@ -15,7 +15,7 @@ export function shown(answer: JsonObject, { fields }: DescMessage): string {
   return parts.join('\n') || 'done\n';
 }
 
-/** Without columns that are empty in every row. */
+/** Formats rows as a table, without columns that are empty in every row. */
 function table(rows: JsonObject[], { fields }: DescMessage): string {
   const columns = fields
     .map(({ jsonName }) => [wordsOf(jsonName), ...rows.map((row) => cell(jsonName, row[jsonName]))])

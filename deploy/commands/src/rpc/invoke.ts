@@ -45,7 +45,7 @@ export async function invoke(
   show: { answer(json: JsonObject): void; refusal(refusal: Refusal): void },
 ): Promise<number> {
   const isStream = method.methodKind === 'server_streaming';
-  // Shows the error of the unit in full.
+  // Errors of the unit are printed in full.
   const options = { caller, signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
   const client = rpcClient({ definition: definitionOf(method), unit, address: () => address, callers, mesh });
   await client.start();
@@ -82,7 +82,7 @@ function definitionOf({ name, parent, input, output }: DescMethod) {
   return { once: { ...wire, responseStream: false as const }, many: { ...wire, responseStream: true as const } };
 }
 
-/** A request from its JSON. @throws DomainError `invalid` */
+/** Parses a request from JSON. @throws DomainError `invalid` */
 export function requestOf({ input, parent: { file } }: DescMethod, json: string): Message {
   try {
     return fromJsonString(input, json);
@@ -95,11 +95,11 @@ export function requestOf({ input, parent: { file } }: DescMethod, json: string)
 export interface MeshLookup {
   /** Returns a unit's address. @throws DomainError `invalid` if it is unknown */
   addressOf(unit: string, env: Environment): string;
-  /** Returns the environment that contains the key setting `name`. */
+  /** Returns an environment that contains the key in the setting `name`. */
   keysWith(name: string, env: Environment): Environment;
 }
 
-/** The setting that has the address of a unit. */
+/** Returns the name of the setting for a unit's address. */
 export function addressSettingOf(unit: string): string {
   return `${unit.toUpperCase()}_RPC_URL`;
 }
@@ -114,7 +114,10 @@ export const lookupInSettings: MeshLookup = {
   keysWith: (_, env) => env,
 };
 
-/** Does the work of a command. @returns its exit code: 2 for what cannot be called, whose problem it prints */
+/**
+ * Runs a command, and prints errors about its arguments or settings.
+ * @returns the exit code: 2 for such an error, otherwise that of the command
+ */
 export async function withProblems(terminal: Terminal, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

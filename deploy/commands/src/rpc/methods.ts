@@ -5,12 +5,15 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
 const isOfOperators = ({ parent }: DescMethod) => parent.name === 'AdminService';
 
-/** From the image that `scripts/generate` writes. Without methods that take a stream, which cannot be typed. */
+/**
+ * Returns all methods in the descriptor file that `scripts/generate` writes, except those of operators and those with a request stream,
+ * which cannot be typed.
+ */
 export function readMethods(): DescMethod[] {
   return allMethods().filter((method) => !isOfOperators(method));
 }
 
-/** The methods that operators call with `scripts/admin`. */
+/** Returns the methods that operators call with `scripts/admin`. */
 export function readOperatorMethods(): DescMethod[] {
   return allMethods().filter(isOfOperators);
 }
@@ -22,12 +25,15 @@ function allMethods(): DescMethod[] {
     .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming');
 }
 
-/** `session GetTranscript`: the package of a unit's protos is named after it, `parley.session.v1`. */
+/**
+ * Returns a method's name with its unit, e.g. `session GetTranscript`. The proto package contains the name of the unit:
+ * `parley.session.v1`.
+ */
 export function nameOf({ parent, name }: DescMethod): string {
   return `${parent.typeName.split('.')[1]} ${name}`;
 }
 
-/** A method with the comment of its proto, for a terminal. */
+/** Formats a method with the comment of its proto for a terminal. */
 export function describe(method: DescMethod): string {
   const { input, output, methodKind, parent } = method;
   const { services, proto } = parent.file;

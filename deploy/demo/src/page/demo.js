@@ -1,4 +1,4 @@
-// What a page does: it asks its own server for a session, and hands that to the element.
+// What a customer's page does: it requests a session from its own server, and passes the session to the element.
 const options = new URLSearchParams(location.search);
 const place = document.querySelector('#chat');
 const arabic = {
@@ -53,7 +53,7 @@ const arabic = {
   opensNewTab: '(يفتح في علامة تبويب جديدة)',
 };
 
-/** The tab's session, so that a reload goes on with it. */
+/** Returns the tab's session, so that the conversation continues after a reload. */
 async function session() {
   const kept = sessionStorage.getItem('session');
   if (kept) return JSON.parse(kept);
