@@ -1,10 +1,12 @@
-. "$SCRIPTS/../apt.sh"
+. "$(dirname "$0")/apt.sh"
+has_apt || unavailable 'there is no apt-get'
+read_lists
 packages='containerd runc containernetworking-plugins conntrack ipset iptables nftables'
 only='--no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances'
 # shellcheck disable=SC2086 # lists
 libraries=$(apt-cache depends --recurse $only $packages | grep '^lib' | grep -vx libc6 | sort -u)
 # shellcheck disable=SC2086
-unpack $packages $libraries
+unpack "$TARGET" $packages $libraries
 cd "$TARGET"
 rm -rf usr/share
 # These programs are chosen by the machine's alternatives, which are not in the packages.

@@ -1,26 +1,17 @@
-# Unpacks the distribution's own packages into `$TARGET`. apt writes only to separate folders, so it does not need root and leaves the
-# machine's package lists unchanged.
+. "$(dirname "$0")/apt.sh"
+
 from_packages() {
-  apt-get --version >/dev/null && dpkg --version >/dev/null || return
-  mkdir -p state/lists/partial cache/archives/partial packages
-  cat >apt.conf <<CONF
-Dir::State "$PWD/state";
-Dir::State::status "/var/lib/dpkg/status";
-Dir::Cache "$PWD/cache";
-APT::Sandbox::User "root";
-CONF
-  export APT_CONFIG="$PWD/apt.conf"
-  apt-get -qq update && cd packages || return
+  has_apt && read_lists || return
   libraries=$(apt-cache depends redis-server redis-tools | sed -n 's/^ *Depends: \(lib.*\)/\1/p' | grep -vx libc6 | sort -u)
-  apt-get -qq download redis-server redis-tools $libraries || return
-  for package in *.deb; do dpkg -x "$package" "$TARGET" || return; done
-  # Redis before 6.2 has no access rules for channels.
+  # shellcheck disable=SC2086 # a list
+  unpack "$TARGET" redis-server redis-tools $libraries || return
+  # Before 6.2 there are no access rules for channels.
   "$TARGET/run" redis-server --version | grep -qE 'v=(6\.[2-9]|[7-9]|[1-9][0-9])'
 }
 
 cat >"$TARGET/run" <<'RUN'
 #!/bin/sh
-# run PROGRAM [ARGUMENT]...: runs a program of the unpacked packages.
+# run PROGRAM [ARGUMENT]...
 here=$(dirname "$0")
 LD_LIBRARY_PATH=$(printf '%s:' "$here"/usr/lib/*-linux-gnu "$here"/lib/*-linux-gnu)
 export LD_LIBRARY_PATH
