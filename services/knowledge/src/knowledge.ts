@@ -35,14 +35,14 @@ export const knowledgeDocuments = table('knowledge_documents', {
   objectEtag: column<string | null>(),
   /** Grows each time the file is queued for parsing. */
   version: column<number>(),
-  /** The version whose text is stored; 0 before the first. */
+  /** The version whose text is stored; 0 if no version has been parsed. */
   parsedVersion: column<number>(),
-  /** The generation of chunks that is searched; 0: none yet. */
+  /** The generation of chunks that is searched; 0 if there is none yet. */
   generation: column<number>(),
-  /** The generation whose passages were embedded with `embeddedName`; 0: none. */
+  /** The generation whose passages were embedded with `embeddedName`; 0 if there is none. */
   namedGeneration: column<number>(),
   embeddedName: column<string | null>(),
-  /** Built for another embedding model, and waits for the base's other documents. */
+  /** The generation that was built for another embedding model and waits for the base's other documents. */
   preparedGeneration: column<number | null>(),
   chunkCount: column<number>(),
   storedBytes: column<number>(),

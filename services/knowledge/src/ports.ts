@@ -19,10 +19,10 @@ export interface Ports {
   quotas: TenantQuotas;
   queues: WorkQueues;
   pages: PageReader;
-  /** After how long in ms an uploaded document that is not parsed is queued again. */
+  /** Time in ms after which an uploaded document that is not parsed is queued again. */
   parseWaitMs: number;
   openUploads: number;
-  /** Bases that a search was answered without. */
+  /** Counts bases that are missing in a search result because their search failed. */
   failedSearches: Pick<ReturnType<Metrics['counter']>, 'add'>;
   log: Logger;
 }

@@ -33,9 +33,9 @@ async function openDeletion(app: KnowledgeApp, base: number) {
 }
 
 interface Change {
-  /** The document's status before; undefined: there is none. */
+  /** The document's status before the operation; undefined if there is no document. */
   status?: Exclude<ParseStatus, 'PENDING' | 'PARSING'>;
-  /** Calls `looked` between its first look at the base and its last transaction. */
+  /** Calls `looked` after its first check of the base and before its last transaction. */
   run(app: KnowledgeApp, of: { base: number; id: number }, looked: () => Promise<void>): Promise<unknown>;
 }
 

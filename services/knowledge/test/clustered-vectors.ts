@@ -6,9 +6,9 @@ const ofDocument = [0.6, 0.4];
 const ofChunk = [0.6, 0.4];
 
 /**
- * Unit vectors as embeddings of texts are: each document has one of some subjects and two of many themes, each of its chunks two more
- * themes, and the rest is noise. Some themes are frequent. Two chunks of a document have a cosine of about 0.6, two of documents with the
- * same subject one of about 0.3, most others one of about 0. Always the same ones.
+ * Unit vectors with the structure of text embeddings. Each document has one of some subjects and two of many themes; each of its chunks has
+ * two more themes; the rest is noise. Some themes are frequent. The cosine is about 0.6 for two chunks of a document, about 0.3 for two
+ * documents with the same subject, and about 0 for most others. Every run gives the same vectors.
  */
 export function clusteredVectors({ subjects = 100, themes = 2_000, noise = 0.5, noises = 2 ** 20 } = {}) {
   const { normal } = randomness(1);
@@ -24,7 +24,10 @@ export function clusteredVectors({ subjects = 100, themes = 2_000, noise = 0.5, 
   }
 
   return {
-    /** Chunks of the document of this number; with another `stream` other chunks of it, such as questions. */
+    /**
+     * Returns a generator for chunks of the document with this number. Another `stream` gives other chunks of the same document, such as
+     * questions.
+     */
     document(number: number, stream = 0): () => Embedding {
       const own = randomness(2 * number).random;
       const about = mixture(own, ofDocument);

@@ -388,7 +388,7 @@ test('a re-sync that fails, or whose process dies, leaves the chunks before it s
   await app.sweep();
   t.is(await app.count('knowledge_chunks'), 150);
 
-  // A process that has died comes back from no embedding.
+  // Simulates a process that dies during an embedding: the call never returns.
   calls = 0;
   app.embedder.before = () => {
     calls += 1;

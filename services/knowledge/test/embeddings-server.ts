@@ -12,23 +12,23 @@ export interface EmbeddingsServer {
   requests: { model: string; input: string[] }[];
   tokensOfText: number;
   vectorOf(text: string, model?: string): Embedding;
-  /** Requests from this one on, counted from now, get the status. */
+  /** From the given number of requests on, counted from now, responds with the status. */
   refuseFrom(request: number, status: number): void;
   /** Whether a text is too long for the endpoint. */
   tooLong: (text: string) => boolean;
-  /** The response to a request with such a text. */
+  /** The response to a request with a text that is too long. */
   refusal: { status: number; body: string };
-  /** How many were refused. */
+  /** Number of refused requests. */
   refusals: number;
-  /** Models that it does not serve. */
+  /** Models that the server does not serve. */
   absent: Set<string>;
-  /** Holds requests with such a text (for this model, if given) until `open` is called. */
+  /** Delays requests with this text (for this model, if given) until `open` is called. */
   hold(text: string, model?: string): { reached: Promise<void>; open(): void };
 }
 
 const usualModel = 'text-embedding-3-small';
 
-/** An OpenAI-compatible `/v1/embeddings`; vectors of two models have nothing in common. */
+/** An OpenAI-compatible `/v1/embeddings` server. Vectors of different models are unrelated. */
 export async function startEmbeddings(t: Pick<ExecutionContext, 'teardown'>): Promise<EmbeddingsServer> {
   const requests: EmbeddingsServer['requests'] = [];
   const absent = new Set<string>();

@@ -131,7 +131,7 @@ test('another type is refused by its name before the body is read, and stores no
   let type: string | undefined;
   const app = await withHost(t, (_, response) => {
     if (type !== undefined) response.setHeader('content-type', type);
-    response.flushHeaders(); // and the body never ends
+    response.flushHeaders(); // the body never ends
   });
   const base = await app.base();
   const types: [string | undefined, string][] = [

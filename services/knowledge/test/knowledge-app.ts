@@ -80,17 +80,17 @@ export interface KnowledgeApp extends Bound<typeof useCases> {
   clock: { offsetMs: number };
   sweep(): Promise<void>;
   usage(tenantId?: number): Promise<Usage>;
-  /** Bytes reserved by open uploads of tenant 1. */
+  /** Returns the bytes reserved by open uploads of tenant 1. */
   reservedBytes(): Promise<number>;
-  /** A base of tenant 1; returns its id. */
+  /** Creates a base of tenant 1 and returns its id. */
   base(): Promise<number>;
   /** Stores a text in a base of tenant 1; returns the document's id. */
   document(knowledgeBaseId: number, text: string, fileName?: string): Promise<number>;
-  /** A document of tenant 1 as `confirmKnowledgeDocumentUpload` leaves it, with its object of 5 bytes, in a status of choice. */
+  /** Creates a document of tenant 1 as `confirmKnowledgeDocumentUpload` does, with an object of 5 bytes, in the given status. */
   upload(knowledgeBaseId: number, parseStatus?: KnowledgeDocument['parseStatus']): Promise<KnowledgeDocument>;
-  /** The texts of the chunks that a search of the base may find, in order. */
+  /** Returns the texts of the chunks that a search of the base may find, in order. */
   searched(knowledgeBaseId: number): Promise<string[]>;
-  /** Rows of a table of tenant 1. */
+  /** Counts tenant 1's rows of a table. */
   count(table: string): Promise<number>;
 }
 

@@ -14,10 +14,10 @@ import { type RunningService, startService } from '@parley/testing/service-harne
 import type { ExecutionContext } from 'ava';
 import { knowledge } from '../src/service.ts';
 
-/** A stub of identity with what knowledge uses: one plan for all tenants, and a ledger that admits everything. */
+/** A stub of identity with the calls that knowledge uses: one plan for all tenants, and a ledger that admits every call. */
 export interface StubIdentity {
   quotas: TenantQuotas;
-  /** While true every call is `unavailable`. */
+  /** If set, every call fails with `unavailable`. */
   isDown: boolean;
   readonly settled: SpendSettlement[];
 }

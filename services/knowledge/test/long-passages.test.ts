@@ -13,7 +13,7 @@ import { retrievalUnit, userOf } from './retrieval-unit.ts';
 
 const me = requestOf(userOf(1));
 const limit = 512;
-/** Counts tokens like a model that knows English words, and single characters of other scripts. */
+/** Counts tokens like a model whose vocabulary has English words, but only single characters of other scripts. */
 const tokensOf = (text: string) => (text.match(/[a-z]{1,5}|\p{N}|[^\sa-z\p{N}]/giu) ?? []).length;
 
 const english = 'Lamps can be returned within thirty days if the box is there. '.repeat(65);
@@ -76,7 +76,7 @@ onOneDatabase(({ test, testSchema }) => {
         const kept = letters(rows.map(({ content }) => content).join('\n'));
         if (!what.includes('one word'))
           for (const word of letters(text)) t.true(kept.has(word) || word.length > 40, word);
-        // Each request is metered for itself, those that were refused at no tokens.
+        // Each request is metered separately; a refused request is metered with no tokens.
         await eventually('all is settled', () => ledger.settled.length === server.requests.length + server.refusals);
         const counted = ledger.settled.reduce((sum, { call }) => sum + (call?.tokensIn ?? 0), 0);
         t.is(counted, server.tokensOfText * server.requests.reduce((sum, { input }) => sum + input.length, 0));

@@ -7,7 +7,7 @@ import { storedChunks } from './stored-chunks.ts';
 
 const none = { rawText: '', pageStarts: null };
 
-/** The schema after the first `count` migrations, with the tables that these mention. */
+/** Returns the schema after the first `count` migrations, with the tables whose names occur in these migrations. */
 function schemaAfter(count: number): SchemaDeclaration {
   const migrations = knowledgeSchema.migrations.slice(0, count);
   const isMade = ([name]: [string, unknown]) => migrations.some(({ up }) => String(up).includes(name));
@@ -20,7 +20,7 @@ function textsOf(database: Database) {
 }
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
-  /** A database without this migration and what follows it, and the same one once it has run. */
+  /** Creates a database without this migration and the later ones; `migrated` returns the same database after this migration. */
   async function schemas(t: ExecutionContext, migration: string) {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === migration);
     const earlier = await testSchema(t, schemaAfter(at));

@@ -59,7 +59,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
   /** The embedded text of a chunk in a document with the default name. */
   const named = (content: string) => `text\n\n${content}`;
 
-  /** How many searched chunks have the vector of this model. */
+  /** Counts the searched chunks, and those that have the vector of this model. */
   const searchedBy = (database: Database, vectorOf: (text: string) => Float32Array) =>
     database.transact(1, async ({ knex }) => {
       const rows = await rowsBy(knex)<{ content: string; id: number }>(
@@ -84,7 +84,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     const gate = server.hold('harbour');
     const { graph } = await start(later);
     await gate.reached;
-    // All documents but the last one are prepared.
+    // Now every document except the last one is prepared.
     t.is(await modelOf(database, base), earlier);
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 10, all: 10 });
     const before = await graph(userOf(1), query, { id: base, query: 'falcon' });
@@ -344,7 +344,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.true(calls.every(({ chargedTo }) => chargedTo === 'platform'));
     t.is(new Set(calls.map(({ callId }) => callId)).size, calls.length);
 
-    // One renamed document, and one stored by a version of the service that did not embed names.
+    // Renames one document, and adds one that was stored by a version of the service that did not embed names.
     await stop();
     await database.transact(1, ({ knex }) =>
       knex('knowledge_documents').where({ fileName: 'About bees.md' }).update({ fileName: 'Of bees.md' }),

@@ -29,7 +29,7 @@ test('the offline embedding finds the passages of questions in other words as of
   );
 });
 
-/** The rank of each question's passage among the first five, from 1; infinite if it is not among them. */
+/** Returns the rank of each question's passage among the first five, from 1; infinite if the passage is not among them. */
 async function ranker(t: ExecutionContext) {
   const { unit, database } = await retrievalUnit(t);
   const mine = storedChunks(database, 1);

@@ -19,11 +19,11 @@ const live = 3_000;
 const others = 1_500;
 const queries = 40;
 
-// Embedded databases have no such index.
+// Embedded databases have no index on vectors.
 onDatabaseServer(({ test, testSchema }) => {
   /**
-   * A base with deleted and synced documents among the others, and in the same partition another base of its tenant and
-   * chunks of another tenant.
+   * A base with deleted and re-synced documents between the others. The same partition contains another base of the tenant, and chunks of
+   * another tenant.
    */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
@@ -71,7 +71,7 @@ onDatabaseServer(({ test, testSchema }) => {
   }
 
   test('recall@20 of the index is at least 0.98, beside other tenants and between deleted and synced documents', async (t) => {
-    t.timeout(300_000); // the index takes some milliseconds for each chunk
+    t.timeout(300_000); // the index needs some milliseconds for each inserted chunk
     const database = await testSchema(t, knowledgeSchema);
     const { base, search } = await filledBase(database);
     t.is(base.chunks, live);
@@ -145,7 +145,7 @@ onDatabaseServer(({ test, testSchema }) => {
     for (const plan of plans.index) {
       t.regex(plan, nearest);
       t.regex(plan, /Index Cond: \(\(tenant_id = 1\) AND \(id = c.document_id\)\)/u);
-      // Under row-level security as the service's own role: the policy is a filter of the scan.
+      // The plan shows the service's own role: row-level security adds its policy as a filter of the scan.
       t.regex(plan, /current_setting\('parley.tenant'/u);
     }
   });

@@ -43,7 +43,7 @@ test('Retrieve finds the best passages of several bases together, and passes ove
     t.like(passages[0], { documentId: document, documentName: 'two.md', chunkIndex: 0, heading: '', page: undefined });
     t.true((passages[0]?.score ?? 0) > 0.2);
   }
-  // One embedding for all bases of a model.
+  // The query is embedded once for all bases of a model.
   t.is(ledger.reserved.length, 3);
   t.like(ledger.reserved[0], {
     call: { callId: 'call offline-embedding-1', agentId: 4, sessionId: 5, operation: operations.tenant },
@@ -86,7 +86,7 @@ test('a base that cannot be searched leaves the passages of the others, wherever
   await mine.document(one, ['The falcon nests on the tower']);
   await mine.document(two, ['The falcon nests on the cliff']);
   const unreadable = await mine.document(broken, ['The falcon nests on the mast']);
-  // No endpoint is set that would serve it.
+  // No endpoint that serves this model is configured.
   const unserved = await mine.base('text-embedding-3-small');
   let failed = 0;
   unit.deps.failedSearches = { add: () => void (failed += 1) };

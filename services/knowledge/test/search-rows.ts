@@ -14,11 +14,11 @@ const controller = (code: string, part: string, rule: string, cause: string, shi
 
 const causes = ['dust', 'vibration', 'moisture', 'heat'];
 
-/** Only some of them. */
+/** Returns the documents whose names match. */
 const some = (documents: Record<string, string>, names: RegExp) =>
   Object.fromEntries(Object.entries(documents).filter(([name]) => names.test(name)));
 
-/** Questions that the search once answered with a wrong document, or none. */
+/** Questions for which an earlier version of the search found a wrong document or none. */
 const rows: SearchRows[] = [
   {
     kind: 'codes with another sign, or without',
@@ -107,7 +107,7 @@ const rows: SearchRows[] = [
 
 const [codes, hangul, names] = rows;
 
-/** And the same among few other documents. */
+/** The rows, and some of them again with fewer other documents. */
 export const searchRows: SearchRows[] = [
   ...rows,
   {

@@ -1,6 +1,6 @@
 import type { Database } from '@parley/postgres/database/types';
 
-/** Adds attempts to a job that has failed once and waits. @returns false if there is none */
+/** Sets the attempts of a job that has failed once and waits. @returns false if there is no such job */
 export async function skipAttempts(database: Database, kind: string, attempts: number): Promise<boolean> {
   const { rowCount } = await database.transactShared(({ knex }) =>
     knex.raw(`UPDATE jobs SET attempt = ?, run_at = parley_now() WHERE kind = ? AND state = 'queued' AND attempt = 1`, [
@@ -11,7 +11,7 @@ export async function skipAttempts(database: Database, kind: string, attempts: n
   return rowCount === 1;
 }
 
-/** Adds failures to a job that waits after its first one. @returns false if there is none */
+/** Sets the failures of a job that waits after its first failure. @returns false if there is no such job */
 export async function skipFailures(database: Database, kind: string, failure: string, count: number): Promise<boolean> {
   const { rowCount } = await database.transactShared(({ knex }) =>
     knex.raw(

@@ -6,11 +6,11 @@ import { embedOffline, offlineEmbeddingModel } from '../src/embeddings/offline-e
 
 export interface StoredText {
   content: string;
-  /** Default: by the offline embedding. */
+  /** Default: the offline embedding of the content. */
   vector?: Embedding;
 }
 
-/** Tenants whose chunks share a partition, and its indexes, with the first tenant. */
+/** Returns tenants whose chunks are in the same partition, and so in the same indexes, as those of the first tenant. */
 export async function tenantsOfOnePartition(database: Database, count: number): Promise<number[]> {
   const rows = await database.read(1, ({ knex }) =>
     rowsBy(knex)<{ tenantId: number }>(
@@ -86,7 +86,7 @@ export function storedChunks(database: Database, tenantId: number) {
       return id;
     },
 
-    /** Switches the search to another generation; the chunks of the one before remain. */
+    /** Switches the search to another generation; the previous generation's chunks remain. */
     switchTo: (documentId: number, generation: number) =>
       first(
         `UPDATE knowledge_documents SET generation = :generation, next_generation = :generation + 1

@@ -31,7 +31,7 @@ interface Files {
   base: number;
 }
 
-/** A key is opaque to clients; whose bytes are put by a real HTTP client. */
+/** Sends a PUT with a real HTTP client. */
 async function put(url: string, body: Uint8Array, contentType = pdf): Promise<number> {
   const { status } = await fetch(url, {
     method: 'PUT',
@@ -52,7 +52,7 @@ function confirmed(knowledgeBaseId: number, objectStorageKey: string, mimeType =
   return { knowledgeBaseId, objectStorageKey, mimeType, fileName: 'returns.pdf' };
 }
 
-/** Requests an upload and puts these bytes. */
+/** Requests an upload and sends these bytes to its URL. */
 async function uploaded({ app, base }: Files, body = bytesOf('the bytes'), mimeType = pdf): Promise<string> {
   const declaredSizeBytes = Math.min(body.length, maxUploadBytes);
   const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(
@@ -70,7 +70,7 @@ async function isThere(store: ObjectStore, key: string): Promise<boolean> {
   );
 }
 
-/** Moves the clock, and lets the jobs that are due by it run. */
+/** Advances the clock and runs the jobs that are then due. */
 async function pass(app: KnowledgeApp, ms: number): Promise<void> {
   app.clock.offsetMs += ms;
 }
@@ -518,7 +518,7 @@ test('a file that replaced the confirmed one is removed once its URL is used up'
   const { app, base, store } = await fileApp(t);
   const key = await uploaded({ app, store, base });
   await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
-  await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf }); // as a PUT on S3 may do
+  await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf }); // a PUT that S3 accepted after the confirmation
   t.is((await store.head(key)).sizeBytes, maxUploadBytes);
   await pass(app, hour / 2);
   await eventually('the other bytes are removed', async () => !(await isThere(store, key)));

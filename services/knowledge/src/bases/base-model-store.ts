@@ -1,11 +1,13 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb, TenantDb, Transaction } from '@parley/postgres/database/types';
 
-/** The embedding model of each live base and whether its passages are current, and the model that settings ask for, where all tenants' are found. */
+/**
+ * Stores, for all tenants, the embedding model of each live base, whether the base's passages are current, and the model in the settings.
+ */
 export function baseModelStore({ knex }: Transaction) {
   const rows = rowsBy(knex);
   return {
-    /** The model of the process that was started last is the one that bases are moved to. */
+    /** Sets the model that bases are moved to: the model of the process that started last. */
     async setModelInUse(model: string): Promise<void> {
       await rows(
         `INSERT INTO knowledge_model_in_use (tenant_id, embedding_model) VALUES (0, :model)
@@ -22,7 +24,10 @@ export function baseModelStore({ knex }: Transaction) {
       return inUse?.embeddingModel;
     },
 
-    /** Bases of other models, or with outdated passages, and only while `model` is the one in use, without those that a job of this kind works on, or has failed on. */
+    /**
+     * Lists bases with another model or with outdated passages. Excludes bases that already have a job of this kind, running or failed.
+     * Lists none if `model` is no longer the model in use.
+     */
     basesToMove(
       _db: SharedDb,
       { model, jobKind, limit }: { model: string; jobKind: string; limit: number },
@@ -41,7 +46,11 @@ export function baseModelStore({ knex }: Transaction) {
       await rows(`DELETE FROM jobs WHERE kind = :jobKind AND state = 'failed' RETURNING id`, { jobKind });
     },
 
-    /** @param isCurrent whether its passages are embedded with the names of their documents: look at those after a call with `false`, which locks */
+    /**
+     * Stores a base's model.
+     * @param isCurrent whether the passages are embedded with the current names of their documents. Check the names only after a call with
+     * `false`, which locks the row.
+     */
     async register({ tenantId }: TenantDb, knowledgeBaseId: number, model: string, isCurrent: boolean): Promise<void> {
       await rows(
         `INSERT INTO knowledge_base_models (tenant_id, knowledge_base_id, embedding_model, is_current)

@@ -9,17 +9,14 @@ export interface MovedDocument {
   fileName: string;
 }
 
-/**
- * Stores the progress of a base's move to another embedding model, which is prepared beside the generation that is
- * searched.
- */
+/** Stores the progress of a base's move to another embedding model. The new generations are prepared while the old ones are searched. */
 export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: number) {
   const rows = rowsBy(knex);
   const ids = { tenantId, knowledgeBaseId };
   const searched = `tenant_id = :tenantId AND knowledge_base_id = :knowledgeBaseId AND deleted_at IS NULL AND generation > 0`;
   const base = 'tenant_id = :tenantId AND id = :knowledgeBaseId AND deleted_at IS NULL';
 
-  /** Leaves what the documents name in `column` to the sweep. */
+  /** Releases the generations in `column` of the base's documents, so that the sweep deletes them. */
   const release = (column: 'generation' | 'prepared_generation') =>
     rows(
       `INSERT INTO unsearched_generations (tenant_id, document_id, generation, sweep_at)
@@ -40,8 +37,8 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
 
   return {
     /**
-     * Prevents other transactions from giving the base's documents a new generation until the commit. Undefined if the
-     * base is deleted.
+     * Prevents other transactions from giving the base's documents a new generation until the commit. Returns undefined if the base is
+     * deleted.
      */
     async lock(): Promise<{ embeddingModel: string; preparedModel: string | null } | undefined> {
       const [locked] = await rows<{ embeddingModel: string; preparedModel: string | null }>(
@@ -51,7 +48,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       return locked;
     },
 
-    /** Sets the model that documents are prepared for; null: none. Drops what was prepared for another model. */
+    /** Sets the model that documents are prepared for; null: none. Releases generations that were prepared for another model. */
     async prepareFor(model: string | null): Promise<void> {
       await release('prepared_generation');
       await rows(`UPDATE knowledge_documents SET prepared_generation = NULL WHERE ${searched} RETURNING id`, ids);
@@ -61,13 +58,13 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       });
     },
 
-    /** A document that is not prepared yet. */
+    /** Finds a document that is not prepared yet. */
     nextDocument: () => next('prepared_generation IS NULL'),
 
-    /** A document whose passages were embedded without its current name. */
+    /** Finds a document whose passages were embedded without its current name. */
     nextOutdated: () => next('(named_generation <> generation OR embedded_name IS DISTINCT FROM file_name)'),
 
-    /** The document waits with this generation for the others. */
+    /** Stores the prepared generation of a document, which is searched once all documents of the base are prepared. */
     async prepared(documentId: number, { generation, name, chunkCount }: BuiltGeneration): Promise<void> {
       const facts = JSON.stringify({ generation, name, chunkCount });
       await rows(
@@ -86,7 +83,10 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       );
     },
 
-    /** The base and all its documents, which are prepared, in one step. @returns how many chunks more it has */
+    /**
+     * Switches the base and all its documents, which must be prepared, to the model in one step. @returns by how many chunks the base has
+     * grown
+     */
     async switchTo(model: string): Promise<number> {
       await release('generation');
       const [growth] = await rows<{ chunks: number }>(
@@ -111,5 +111,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
   };
 }
 
-/** An older version of the service, which stores no facts, may have prepared the document. */
+/**
+ * SQL: the facts describe the prepared generation. An older version of the service, which stores no facts, may have prepared the document.
+ */
 const factsHold = `prepared_facts IS NOT NULL AND cast(prepared_facts ->> 'generation' AS integer) = prepared_generation`;

@@ -7,7 +7,7 @@ import { type KnowledgeBase, knowledgeBases } from '../knowledge.ts';
 export type KnowledgeBaseSummary = Pick<KnowledgeBase, 'id' | 'name' | 'description'>;
 export type NewKnowledgeBase = Pick<KnowledgeBase, 'name' | 'description' | 'embeddingModel'>;
 
-/** Live bases; a deleted one is not there. */
+/** Live bases of the tenant; deleted bases are not found. */
 export function baseStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const live = () => knex<KnowledgeBase>('knowledge_bases').where({ tenantId }).whereNull('deletedAt');
@@ -36,7 +36,7 @@ export function baseStore(db: TenantDb) {
       const query = live().select(knex.raw(columnsWithin(db, knowledgeBases)));
       return listWithin<KnowledgeBase>(db, query.orderBy('id'));
     },
-    /** By id, with descriptions of at most 500 characters. @param ids Default: all bases */
+    /** Lists bases by id, with descriptions of at most 500 characters. @param ids Default: all bases */
     async listFirst(first: number, ids?: readonly number[]): Promise<KnowledgeBaseSummary[]> {
       const query = live().orderBy('id').limit(first);
       if (ids)

@@ -5,7 +5,7 @@ import { baseStore } from './base-store.ts';
 
 const maxIds = 5;
 
-/** @throws DomainError `notFound`: one is absent, deleted or another tenant's; `invalid` */
+/** Checks that all bases exist. @throws DomainError `notFound` if a base is absent, deleted or of another tenant; `invalid` */
 export async function checkKnowledgeBases(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -26,10 +26,7 @@ interface MoveBase {
 interface Move extends MoveBase {
   /** The embedding model that the base moves to. */
   model: string;
-  /**
-   * Set if the base already has this model: the one document to be embedded anew. Otherwise all documents are prepared
-   * and switched together.
-   */
+  /** The one document to embed anew, if the base already has this model. Undefined: all documents are prepared and switched together. */
   outdated?: MovedDocument | undefined;
 }
 
@@ -55,7 +52,10 @@ export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
   return metrics.counter('parley_knowledge_moves_failed_total', 'Bases that could not be embedded with another model');
 }
 
-/** Has all bases embedded with the model that the settings of the process that started last name, and with the names of their documents. */
+/**
+ * Starts jobs that embed all bases with the model in the settings of the process that started last, and with the current names of their
+ * documents.
+ */
 export function modelChange(ports: MovePorts): Part {
   const { database, embedder, log } = ports;
   const { model } = embedder;
@@ -88,7 +88,7 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
     gauge: { name: 'parley_knowledge_bases_moving', help: 'Bases that are embedded anew' },
     concurrency: 2,
     perTenantLimit: 1,
-    // The endpoint may be down, or the platform at its ceiling, for a long time.
+    // The endpoint may be down for a long time, or the platform may have reached its spending ceiling.
     retry: 'untilDone',
     retryable: (error) => !(error instanceof MoveGivenUp),
     stopGraceMs: 1_000,
@@ -97,9 +97,9 @@ export function moveBaseJob(ports: MovePorts): JobDeclaration {
 }
 
 /**
- * Embeds a base's documents anew. For another model, all are prepared beside the searched generation and then switched
- * in one step; for the same model, each document is switched on its own. Prepared documents survive the death of the
- * process. The platform pays.
+ * Embeds a base's documents anew. For another model, all documents are prepared while the old generation is searched, and then switched in
+ * one step. For the same model, each document is switched separately. Prepared documents survive the death of the process. The platform
+ * pays.
  */
 async function moveBase(ports: MovePorts, run: JobRun<MoveJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
@@ -132,7 +132,7 @@ async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRu
   });
 }
 
-/** @throws MoveGivenUp, or what failed, where that was an outage: the job starts again after a pause. */
+/** @throws MoveGivenUp, or the given error if it is an outage: the job starts again after a pause. */
 async function waitOrGiveUp(
   { log, failedMoves: givenUp }: MovePorts,
   run: JobRun<MoveJob>,
@@ -153,13 +153,13 @@ async function waitOrGiveUp(
   throw new MoveGivenUp('The base keeps its embedding model', { cause: error });
 }
 
-/** Undefined for what ends some time: outages, the platform's ceiling and documents that are deleted meanwhile. */
+/** Returns how often a failure may occur. Undefined for failures that pass: outages, the platform's spending ceiling, deleted documents. */
 function patienceWith(error: unknown): Patience | undefined {
   if (!isDomainError(error) || misconfigurationOf(error)) return fault;
   return error.reason === 'EMBEDDING_REFUSED' || error.reason === 'EMBEDDING_TOO_LONG' ? refusedText : undefined;
 }
 
-/** Undefined where the job is done. */
+/** Finds the next step of the move. Returns undefined if the move is complete. */
 async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promise<Move | undefined> {
   const models = baseModelStore(db);
   const move = baseMoveStore(db, knowledgeBaseId);
@@ -178,7 +178,7 @@ async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promi
   return undefined;
 }
 
-/** @returns a document that is still to be embedded anew */
+/** @returns a document that still has to be embedded anew; undefined if there is none */
 async function register(db: TenantDb, knowledgeBaseId: number, model: string): Promise<MovedDocument | undefined> {
   const models = baseModelStore(db);
   await models.register(db, knowledgeBaseId, model, false);

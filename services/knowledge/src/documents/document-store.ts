@@ -40,7 +40,7 @@ interface DocumentInBase {
   base: KnowledgeBase;
 }
 
-/** A text to store. No warnings: nothing of the file is missing in it. */
+/** A text to store. Without warnings, the text contains everything in the file. */
 export interface WrittenText extends StoredText {
   parseWarnings?: string[];
 }
@@ -106,7 +106,7 @@ export function documentStore(db: TenantDb) {
       return { base: locked, document: await lock(id) };
     },
 
-    /** A document of a live base, with its text if that is selected. */
+    /** Returns a document of a live base, with its text if the query selects the text. */
     async getView(id: number): Promise<DocumentView> {
       const isInLiveBase = knex('knowledge_bases')
         .whereRaw('knowledge_bases.tenant_id = knowledge_documents.tenant_id')
@@ -130,7 +130,7 @@ export function documentStore(db: TenantDb) {
       return listWithin<KnowledgeDocument>(db, query);
     },
 
-    /** The text that is stored, whatever the document's status. @throws DomainError `notFound` */
+    /** Returns the stored text, whatever the document's status. @throws DomainError `notFound` */
     async readText(id: number): Promise<StoredText> {
       const [text] = await rows<StoredText>(
         `SELECT raw_text, page_starts FROM knowledge_documents
@@ -185,7 +185,7 @@ export function documentStore(db: TenantDb) {
 
     update: (id: number, fields: DocumentFields): Promise<void> => update(id, fields),
 
-    /** For `parse-status.ts` alone, which has all changes of a status. */
+    /** Only for `parse-status.ts`, which makes all changes of a document's status. */
     writeStatus: (id: number, fields: StatusFields): Promise<void> => update(id, fields),
 
     /**

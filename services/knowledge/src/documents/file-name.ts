@@ -3,7 +3,7 @@ import { singleLineProblem, toSingleLine } from '@parley/text/single-line';
 
 const maxLength = 255;
 
-/** Parses a document's name: a single line, because people and models see it beside text about the document. */
+/** Parses a document's name. The name must be a single line, because people and models see it next to other text about the document. */
 export function fileName() {
   return text(maxLength).check(rule(singleLineProblem));
 }

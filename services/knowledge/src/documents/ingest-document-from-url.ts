@@ -15,7 +15,7 @@ const newPage = ({ urlProblem }: PageReader) =>
     fileName: fileName().nullish(),
   });
 
-/** Fetches one page, which the outbound guard lets through, and stores its text. @returns the number of its chunks */
+/** Fetches one page through the outbound guard and stores its text. @returns the number of its chunks */
 export async function ingestDocumentFromUrl(
   ports: Ports,
   request: TenantRequest,

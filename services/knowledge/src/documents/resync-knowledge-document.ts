@@ -27,7 +27,7 @@ async function queueAgain(ports: Ports, caller: TenantCaller, { id, ...failed }:
   await ports.database.transact(caller.tenantId, async (db) => {
     const { document } = await documentStore(db).lockInBase(id);
     refuseWhileParsing(document);
-    if (document.parseStatus === 'READY') return; // its text has just been replaced
+    if (document.parseStatus === 'READY') return; // another request has just replaced the text
     await parseAgain(db, document, ports.parseWaitMs);
   });
 }
@@ -66,7 +66,7 @@ async function indexAgain(ports: Ports, request: TenantRequest, id: number): Pro
       tenantId,
       async (db) => {
         const { document: current } = await documentStore(db).lockInBase(id);
-        if (current.generation !== document.generation) return false; // another text or re-sync was faster
+        if (current.generation !== document.generation) return false; // another update of the text or another re-sync was committed first
         await switchGeneration(db, current, built, quotasNow);
         return true;
       },

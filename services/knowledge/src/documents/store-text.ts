@@ -13,8 +13,10 @@ export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName
 }
 
 /**
- * Nobody sees the document until its chunks are there; refused or failed, it leaves no row and counts nothing. @returns its number of chunks
- * @throws DomainError `notFound`: no such base, or deleted meanwhile; `invalid`: a quota; and as `Embedder.embed`
+ * Stores a text as a document. The document is invisible until its chunks are stored; if it is refused or fails, no row and no usage
+ * remain.
+ * @returns the number of its chunks
+ * @throws DomainError `notFound`: the base is absent or was deleted; `invalid`: a quota is exceeded; as `Embedder.embed`
  */
 export async function storeText(ports: Ports, request: TenantRequest, { text, ...given }: NewText): Promise<number> {
   const { caller, signal } = request;

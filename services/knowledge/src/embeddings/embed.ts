@@ -51,10 +51,7 @@ export async function vectorsAsJson(vectors: readonly Embedding[]): Promise<Buff
   return Buffer.concat([...written, Buffer.from(']')]);
 }
 
-/**
- * The shortest decimal with the same single-precision value. The digits of a double would turn an answer of 1 MB into
- * one of 1.6 MB.
- */
+/** Returns the shortest decimal with the same single-precision value. With the digits of a double, a response of 1 MB would have 1.6 MB. */
 function shortest(number: number): number {
   for (let scale = 1e9; scale <= 1e15; scale *= 1e3) {
     const short = Math.round(number * scale) / scale;

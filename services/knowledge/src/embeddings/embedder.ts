@@ -10,9 +10,12 @@ export interface EmbedCall {
   caller: TenantCaller;
   /** The current `Embedder.model` or an earlier one. */
   model: string;
-  /** Unique to these texts: they are metered once for it. */
+  /** Unique to these texts. The ledger counts a call once per id. */
   callId: string;
-  /** Default: the caller's tenant, as `embed`. Work that the operator causes is the platform's, as `reembed`: no cap of a tenant bounds it. */
+  /**
+   * Default: `tenant`, counted as `embed`. `platform` is for work that the operator causes, counted as `reembed` and not bounded by a
+   * tenant's cap.
+   */
   chargedTo?: 'tenant' | 'platform' | undefined;
   agentId?: number | undefined;
   sessionId?: number | undefined;
@@ -38,16 +41,17 @@ export interface Embedder {
   /** Maximum tokens of a text for this model; undefined if unknown. */
   maxTokens?(model: string): number | undefined;
   /**
-   * Any number of texts. @throws DomainError `invalid` (`SPEND_CAP_REACHED`; `EMBEDDING_TOO_LONG`: one of the texts is, `EMBEDDING_REFUSED`: the
-   * endpoint does not say why); `unavailable`: the endpoint does not answer, or no longer serves this model
+   * Embeds any number of texts.
+   * @throws DomainError `invalid` with `SPEND_CAP_REACHED`, `EMBEDDING_TOO_LONG` (one of the texts is too long) or `EMBEDDING_REFUSED` (the
+   * endpoint gives no reason); `unavailable`: the endpoint does not respond, or no longer serves this model
    */
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }
 
-/** What the operator has to correct: the settings (key, address or model), or an account without credit or quota. */
+/** What the operator must correct: the settings (key, address or model), or an account without credit or quota. */
 export type Misconfiguration = 'settings' | 'account';
 
-/** The cause of an `unavailable` that the operator has to end. */
+/** The cause of an `unavailable` error that only the operator can correct. */
 export class EmbeddingsMisconfigured extends Error {
   override name = 'EmbeddingsMisconfigured';
   readonly what: Misconfiguration;

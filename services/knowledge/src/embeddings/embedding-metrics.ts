@@ -9,9 +9,9 @@ const provider = 'EMBEDDINGS';
 const place = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
 /**
- * Spans and metrics for calls of the embeddings endpoint, by OpenTelemetry's GenAI conventions, with counts and kinds
- * of errors but no text.
- * @param ownModel the configured model; all others, which older bases may still use, share one label
+ * Records spans and metrics for calls of the embeddings endpoint, by OpenTelemetry's GenAI conventions. They contain counts and error types
+ * but no text.
+ * @param ownModel the configured model; all other models, which older bases may still use, share one label
  */
 export function embeddingMetrics(
   metrics: Metrics,
@@ -78,7 +78,7 @@ export function embeddingMetrics(
   };
 }
 
-/** Records a failure. A cancelled call is not one. */
+/** Records a failure. A cancelled call is not a failure. */
 function fail(span: Span, errorType: string): void {
   if (errorType === 'cancelled') return void span.setAttribute('parley.cancelled', true);
   span.setAttribute('error.type', errorType);

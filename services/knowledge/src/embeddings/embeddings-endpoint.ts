@@ -25,9 +25,9 @@ const passing = new Set([408, 409, 425, tooMany]);
 const notImplemented = 501;
 const refusingKey = new Set([401, 403]);
 const paymentRequired = 402;
-/** Error codes of a 429 that waiting does not solve, as OpenAI and compatible endpoints send them. */
+/** Error codes of a 429 that does not pass with time, as sent by OpenAI and compatible endpoints. */
 const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active']);
-/** The endpoint does not take these texts, for whatever reason. */
+/** Statuses with which an endpoint refuses the texts, for any reason. */
 const refusing = new Set([400, 413, 422]);
 const attempts = 3;
 const longestPauseMs = 20_000;
@@ -126,7 +126,7 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Whether a retry may succeed. Includes statuses of proxies in front of the endpoint, such as 522. */
+/** Reports whether a retry may succeed. Includes statuses of proxies in front of the endpoint, such as 522. */
 function isPassing(status: number): boolean {
   return passing.has(status) || (status >= 500 && status !== notImplemented);
 }

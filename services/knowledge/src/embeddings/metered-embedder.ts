@@ -32,7 +32,7 @@ interface Batch {
 
 interface Source {
   providerId: 'EMBEDDINGS' | 'OFFLINE';
-  /** `sent` is called when the texts are sent: before, they may wait for their turn. */
+  /** Embeds texts. Calls `sent` when the texts are sent; until then they may be queued. */
   embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined, sent: () => void): Promise<Answer>;
 }
 
@@ -45,11 +45,11 @@ interface Answer {
 export const operations = { tenant: 'embed', platform: 'reembed' } as const;
 const maxBatchTexts = 100;
 const maxBatchTokens = 200_000;
-/** UTF-16 units; the closer bound of a longer text would take too long. */
+/** In UTF-16 code units. For longer texts, the closer bound of tokens would take too long to compute. */
 const longText = 8_000;
 
 /**
- * Embeds with the configured endpoint, or offline if there is none. Bases that were embedded offline before stay so.
+ * Embeds with the configured endpoint, or offline if there is none. Texts for a base with the offline model are always embedded offline.
  */
 export function meteredEmbedder({
   settings,
@@ -133,7 +133,7 @@ export function meteredEmbedder({
           count(batch, answer.tokensIn);
         }
       } finally {
-        // The caller has cancelled, but the endpoint has read the texts.
+        // The caller has cancelled after the texts were sent, so the endpoint may have charged for them.
         if (asked && signal?.aborted) count(asked, undefined);
         const { costUsdE8, ...spent } = spentOf(tokensIn);
         onSpent?.({ tokensIn, costUsdE8 });

@@ -10,7 +10,7 @@ import { embedOffline } from './offline-embedding.ts';
  * the thread.
  */
 const shortText = 2_000;
-/** Maximum length of one task in the thread, because others wait for its end. */
+/** Maximum length of one task in the thread, because other tasks wait until it ends. */
 const taskLength = 10_000;
 
 export function startEmbeddingThread() {
@@ -21,7 +21,7 @@ export function startEmbeddingThread() {
   });
 }
 
-/** The offline embedding in a thread, which starts with the first long text, or several, and serves tenants in turn. */
+/** Embeds offline. Long texts, and several texts at once, go to a thread, which starts when first needed and serves tenants round robin. */
 export function offlineEmbedder(start = startEmbeddingThread) {
   const threads = workerPool(start);
   const queue = fairQueue({ inFlight: 1, shares: { tenant: {} } });
@@ -37,7 +37,7 @@ export function offlineEmbedder(start = startEmbeddingThread) {
   }
 
   return {
-    /** @throws DomainError `unavailable` where the thread dies; the next call starts another one. */
+    /** @throws DomainError `unavailable` if the thread dies; the next call starts another thread. */
     async embed(texts: readonly string[], tenantId: number, signal: AbortSignal | undefined): Promise<Embedding[]> {
       const [only = '', ...more] = texts;
       if (more.length === 0 && only.length <= shortText) return texts.map(embedOffline);

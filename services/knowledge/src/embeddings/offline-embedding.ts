@@ -2,7 +2,7 @@ import { dimensions, type Embedding } from './embedder.ts';
 import { emptyHash, hashOf, hashStep, mixed } from './hash.ts';
 import { featuresOf, plainForm, stemOf } from './text-features.ts';
 
-/** Another algorithm has another name, since vectors of the two must never be compared. */
+/** A change of the algorithm needs a new name, because vectors of two algorithms must never be compared. */
 export const offlineEmbeddingModel = 'offline-embedding-1';
 
 /** Weights of a word itself, its stem, and all its n-grams together. */
@@ -10,7 +10,7 @@ const weights = { word: 0.6, stem: 1, grams: 0.5 };
 const shortestGram = 3;
 const longestGram = 5;
 
-/** Words, stems and n-grams of characters, hashed into a unit vector; texts that share many are near to each other. */
+/** Hashes words, stems and n-grams of characters into a unit vector. Texts that share many of these features have similar vectors. */
 export function embedOffline(text: string): Embedding {
   const vector = new Float64Array(dimensions);
   const { words, pieces } = featuresOf(text);
@@ -37,7 +37,7 @@ function addGrams(vector: Float64Array, word: string, weight: number): void {
   }
 }
 
-/** Signed, so that features that meet by chance cancel out on average. */
+/** Adds a weight with a sign from the hash, so that features that share a dimension by chance cancel out on average. */
 function add(vector: Float64Array, hash: number, weight: number): void {
   const at = (hash >>> 1) % dimensions;
   vector[at] = (vector[at] ?? 0) + (hash & 1 ? weight : -weight);

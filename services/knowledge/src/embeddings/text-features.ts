@@ -8,24 +8,24 @@ export interface WeightedWord {
 
 export interface Features {
   words: WeightedWord[];
-  /** For scripts without spaces and for Hangul: hashes of all runs of one to three characters. */
+  /** Hashes of all runs of one to three characters, for Hangul and for scripts without spaces. */
   pieces: { hash: number; weight: number }[];
 }
 
-/** Only this much of a text is read. */
+/** Maximum length of a text in UTF-16 code units; the rest is ignored. */
 const maxUnits = 100_000;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
-/** Written with spaces, but not between all that belongs apart: its words count as such, and by their parts as well. */
+/** Hangul has spaces, but not between all units of meaning, so its words count both as words and by their pieces. */
 const hangul = /\p{sc=Hangul}+/gu;
 const runs =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{M}]+|[\p{L}\p{N}\p{M}]+/gu;
 
-/** Numbers of parts and the like, which count as one word without their signs as well: `e-1042` is also `e1042`. */
+/** Part numbers and similar codes, which also count as one word without their signs: `e-1042` also counts as `e1042`. */
 const codes = /(?<![\p{L}\p{N}\p{M}])[\p{L}\p{N}\p{M}]+(?:[-_./‐‑–][\p{L}\p{N}\p{M}]+)+/gu;
 const codeSigns = /[-_./‐‑–]/gu;
 const maxCode = 40;
 
-/** Small letters in one form of Unicode, without accents. */
+/** Returns the text in lower case and in one Unicode form, without accents. */
 export function plainForm(text: string): string {
   const lower = withoutMarkRuns(text.slice(0, maxUnits)).normalize('NFKC').toLowerCase();
   return lower
@@ -35,8 +35,8 @@ export function plainForm(text: string): string {
 }
 
 /**
- * Cuts runs of combining marks, whose normalization takes quadratic time. No language uses 30 in a row (Unicode's
- * stream-safe text format, UAX #15).
+ * Truncates runs of combining marks, because normalizing them takes quadratic time. No language uses 30 in a row (Unicode's stream-safe
+ * text format, UAX #15).
  */
 export function withoutMarkRuns(text: string): string {
   return text.replaceAll(/(\p{M}{30})\p{M}+/gu, '$1');
@@ -117,7 +117,7 @@ const endings = [
 ];
 const leastStem = 3;
 
-/** The word without its English ending. Inflected words of other languages match by their n-grams. */
+/** Returns the word without its English ending. Inflected words of other languages match by their n-grams. */
 export function stemOf(word: string): string {
   if (!/^[a-z]{4,}$/u.test(word)) return word;
   const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= leastStem);

@@ -1,4 +1,4 @@
-/** Beyond it no endpoint gives the reason. */
+/** Only this many characters of a response are searched; no endpoint gives the reason later. */
 const readLength = 4_000;
 
 /** Patterns of endpoints' messages that an input, its tokens or a sequence exceeds a limit. */
@@ -14,7 +14,10 @@ const complaints = [
 ];
 const payloadTooLarge = 413;
 
-/** Whether an endpoint refuses what it was sent because that is too long for its model, in the words of OpenAI, vLLM, TEI, llama.cpp, Bedrock and others. */
+/**
+ * Reports whether an endpoint refuses a request because it is too long for the model, by the messages of OpenAI, vLLM, TEI, llama.cpp,
+ * Bedrock and others.
+ */
 export function saysTooLong(status: number, answer: string): boolean {
   if (status === payloadTooLarge) return true;
   if (status < 400) return false;

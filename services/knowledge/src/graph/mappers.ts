@@ -1,2 +1,2 @@
-/** The objects that resolvers get where they differ from the schema's types; `scripts/generate` reads the names. */
+/** The types that resolvers get instead of the schema's types; `scripts/generate` reads their names. */
 export type { EmbedResult as EmbedResultDto } from '../embeddings/embed.ts';

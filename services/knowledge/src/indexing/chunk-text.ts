@@ -9,7 +9,7 @@ export interface Chunk {
   page: number | null;
 }
 
-/** A chunk before it is yielded: its passages, and the text that it repeats from the chunk before. */
+/** A chunk that is not yielded yet: its passages, and the text repeated from the previous chunk. */
 interface Cut {
   passages: Passage[];
   repeated: string;
@@ -17,20 +17,21 @@ interface Cut {
 
 export const chunkTokens = 800;
 /**
- * Shares of a chunk: the text repeated from the chunk before; and the size from which a heading begins a new chunk,
- * because shorter sections share one.
+ * Shares of a chunk: the text repeated from the previous chunk, and the size from which a heading begins a new chunk. Shorter sections
+ * share a chunk.
  */
 const overlapShare = 1 / 8;
 const sectionShare = 1 / 4;
-/** If the last chunk of a table has fewer rows than this share of a chunk, it shares rows with the chunk before. */
+/** If the last chunk of a table has fewer rows than this share of a chunk, rows of the previous chunk move to it. */
 const lastRowsShare = 1 / 4;
 
 const passageWork = 20;
 const workOfTurn = 20_000;
 
 /**
- * Chunks of about `maxTokens` tokens. Each repeats the last eighth of the one before, unless it begins with a heading or continues a table, whose
- * header row it repeats instead. Takes linear time; yields undefined every few milliseconds, so that other work may run.
+ * Splits a text into chunks of about `maxTokens` tokens. A chunk repeats the last eighth of the previous one, unless it begins with a
+ * heading. A chunk that continues a table repeats the table's header row instead. Takes linear time; yields undefined every few
+ * milliseconds, so that other work may run.
  * @param pageStarts where pages begin in the text, in UTF-16 code units, ascending
  */
 export function* chunkText(
@@ -45,10 +46,10 @@ export function* chunkText(
   let repeated = '';
   let tokens = 0;
   let work = 0;
-  /** Part of a table, which the next chunk may end. */
+  /** A chunk with part of a table, held back because the next chunk may end the table. */
   let held: Cut | undefined;
 
-  /** @returns what is written now: a part of a table waits for the next one. */
+  /** Cuts off the first `count` passages and yields the chunks that are complete. A part of a table waits for the next chunk. */
   function* cut(count: number, next: Passage | undefined): Generator<Chunk> {
     const cutOff: Cut = { passages: pending.slice(0, count), repeated };
     pending = pending.slice(count);
@@ -89,7 +90,7 @@ export function* chunkText(
   yield* cut(pending.length, undefined);
 }
 
-/** How many passages the next chunk gets: up to the last of the strongest breaks after `leastTokens`. */
+/** Returns how many passages the next chunk gets: up to the last of the strongest breaks after `leastTokens`. */
 function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number): number {
   let best = pending.length;
   let strength = next.strength;
@@ -105,7 +106,7 @@ function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number
   return best;
 }
 
-/** Moves rows from the end of a chunk to the next one, if that has few rows of the same table. */
+/** Moves rows from the end of a chunk to the next chunk, if the next one has few rows of the same table. */
 function evened(before: Cut, last: Cut, maxTokens: number): [Cut, Cut] {
   const table = last.passages[0]?.table;
   const foreign = last.passages.findIndex((passage) => passage.table !== table);
@@ -138,7 +139,7 @@ function repeatedBefore(
   return last?.table ? '' : tailOf(body, overlapTokens);
 }
 
-/** Up to `overlapTokens` from the end, starting at a sentence if possible, else at a word. */
+/** Returns up to `overlapTokens` from the end of a chunk, starting at a sentence if possible, else at a word. */
 function tailOf(body: string, overlapTokens: number): string {
   const tail = lastTokens(body, overlapTokens);
   if (tail.length === body.length) return '';

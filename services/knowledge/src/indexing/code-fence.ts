@@ -1,25 +1,25 @@
-/** The signs that open a block of code in Markdown, three at least; the same signs, as many or more, close it. */
+/** The signs that open a code block in Markdown, at least three. A line with at least as many of the same signs closes the block. */
 export type Fence = string;
 
 const opening = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/u;
 const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/u;
 const lookLength = 2_000;
 
-/** The fence of a line that opens a block. A line with signs behind as well, as in "```code```", opens none. */
+/** Returns the fence of a line that opens a code block. A line with signs at its end too, as in "```code```", opens none. */
 export function openingFence(line: string): Fence | undefined {
   const [, ticks, tildes] = opening.exec(line.slice(0, lookLength)) ?? [];
   return ticks ?? tildes;
 }
 
-/** Whether a line within a block closes it: other fences are its content. */
+/** Reports whether a line within a block closes it. Other fences are part of the block's content. */
 export function closesFence(line: string, fence: Fence): boolean {
   const [, marks] = closing.exec(line.slice(0, lookLength)) ?? [];
   return marks !== undefined && marks.startsWith(fence);
 }
 
 /**
- * The offset after the closing line of the block that begins at `start`; undefined if that is more than `maxLength`
- * away.
+ * Returns the offset after the closing line of the block that begins at `start`; undefined if the block has more than `maxLength`
+ * characters.
  */
 export function endOfBlock(text: string, start: number, fence: Fence, maxLength: number): number | undefined {
   for (let from = nextLine(text, start); from - start <= maxLength && from < text.length; from = nextLine(text, from)) {

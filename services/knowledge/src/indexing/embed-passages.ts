@@ -11,33 +11,36 @@ export interface VectorOfChunk {
 
 interface Passage {
   chunk: Chunk;
-  /** Cut because the model refused more: it is embedded with little of its name and headings. */
+  /**
+   * Set once the model has refused the passage as too long: it is then embedded with only a small part of the document's name and the
+   * headings.
+   */
   isCut: boolean;
 }
 
 /**
- * A refused text with fewer tokens than this is not cut further: the first applies if the endpoint reported it as too
- * long, the second if it gave no reason.
+ * A refused text is cut further only if it has more tokens than this: the first applies if the endpoint reported the text as too long, the
+ * second if the endpoint gave no reason.
  */
 const leastTooLong = 16;
 const leastRefused = 128;
 /**
- * Shares of the model's maximum: for a passage, leaving a margin because tokens are estimated; and for its name and its
- * headings, each.
+ * Shares of the model's maximum: one for a passage, with a margin because tokens are estimated, and one each for the document's name and
+ * the headings.
  */
 const shareOfPassage = 3 / 4;
 const shareOfPlace = 1 / 8;
 const tokensOfPlace = 100;
 
-/** The size of chunks for this model, in estimated tokens. */
+/** Returns the size of chunks for this model, in estimated tokens. */
 export function chunkSizeFor(embedder: Embedder, model: string): number {
   const taken = embedder.maxTokens?.(model);
   return taken === undefined ? chunkTokens : Math.min(chunkTokens, Math.floor(taken * shareOfPassage));
 }
 
 /**
- * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut, and
- * from then on so is any other that is at least as long, unless one of its length was accepted. No text is sent twice.
+ * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut. From then on, passages of
+ * at least that length are cut too, unless the model has accepted one of their length. No accepted text is sent twice.
  */
 export function passageEmbedder(
   embedder: Embedder,
@@ -101,7 +104,7 @@ export function passageEmbedder(
       if (!first || more.length > 0) {
         const before = refused;
         const vectorsOfHalves = await halves(passages);
-        // None of the texts was too long: all of them together were.
+        // No single text was too long; together they were.
         if (refused === before) textsAtOnce = Math.min(textsAtOnce, Math.ceil(passages.length / 2));
         return vectorsOfHalves;
       }
@@ -124,14 +127,15 @@ export function passageEmbedder(
      * Embeds chunks in order, cutting those that the model refuses as too long. @throws DomainError as `Embedder.embed`
      */
     embed: (chunks: readonly Chunk[]) => embedAll(chunks.map((chunk) => ({ chunk, isCut: false }))),
-    /** The tokens, as estimated, of the shortest text that was refused and cut. */
+    /** Returns the estimated tokens of the shortest text that was refused and cut. */
     refusedTokens: () => (refused === Number.POSITIVE_INFINITY ? undefined : refused),
   };
 }
 
 /**
- * One vector for a text of any length. If the model refuses the whole, it is the mean of its pieces' vectors, weighted
- * by length. @throws DomainError as `Embedder.embed`
+ * Returns one vector for a text of any length. If the model refuses the whole text, the vector is the mean of the vectors of its pieces,
+ * weighted by length.
+ * @throws DomainError as `Embedder.embed`
  */
 export async function embedWhole(embedder: Embedder, text: string, call: EmbedCall): Promise<Embedding> {
   const maxTokens = embedder.maxTokens?.(call.model) ?? Number.POSITIVE_INFINITY;
@@ -159,7 +163,7 @@ function meanOf(vectors: readonly VectorOfChunk[]): Embedding {
   return Float32Array.from(sum, (value) => value / length);
 }
 
-/** Pieces of at most `tokens` tokens each; none if the text cannot be cut. */
+/** Splits a text into pieces of at most `tokens` tokens; returns none if the text cannot be cut. */
 function piecesOf(text: string, tokens: number): Chunk[] {
   const pieces = [...chunkText(text, [], tokens)].filter((piece) => piece !== undefined);
   if (pieces.length > 1 && pieces.every(({ content }) => content.length < text.length)) return pieces;
@@ -168,7 +172,7 @@ function piecesOf(text: string, tokens: number): Chunk[] {
   return halves.length > 1 ? halves.map((content) => ({ content, heading: '', page: null })) : [];
 }
 
-/** The name without its file extension, as in the searched words: see `knowledge_chunk_words` in the migrations. */
+/** Returns the name without its file extension, as in the search words: see `knowledge_chunk_words` in the migrations. */
 function titleOf(name: string): string {
   return name.replace(/\.(?:txt|md|markdown|pdf|docx|xlsx|csv|html?)$/iu, '').trim();
 }

@@ -5,13 +5,13 @@ import type { TenantDb } from '@parley/postgres/database/types';
 /** A generation of chunks is swept if its builder has not renewed it for this long. */
 const silentMinutes = 15;
 
-/** Generations of chunks beside the ones that are searched: being built, or waiting to be swept. */
+/** Generations of chunks that are not searched: still being built, or waiting for the sweep. */
 export function generationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   const which = 'tenant_id = :tenantId AND document_id = :documentId AND generation = :generation';
 
   return {
-    /** Numbers the next generation of a document. @throws DomainError `notFound` where the document is not there */
+    /** Begins the next generation of a document and returns its number. @throws DomainError `notFound` if the document is absent */
     async begin(documentId: number): Promise<number> {
       const [begun] = await rows<{ generation: number }>(
         `WITH numbered AS (
@@ -26,7 +26,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       return begun.generation;
     },
 
-    /** Shows that its builder is alive. @throws DomainError `unavailable` when it was silent for too long */
+    /** Shows that the generation's builder is alive. @throws DomainError `unavailable` if the builder was silent for too long */
     async extend(documentId: number, generation: number): Promise<void> {
       const extended = await rows(
         `UPDATE unsearched_generations SET sweep_at = parley_now() + interval '${silentMinutes} minutes'
@@ -37,8 +37,8 @@ export function generationStore({ knex, tenantId }: TenantDb) {
     },
 
     /**
-     * Makes this the document's generation at the commit. @throws DomainError `unavailable` if its builder has not
-     * renewed it in time
+     * Makes this the document's generation at the commit. @throws DomainError `unavailable` if the builder has not renewed the generation
+     * in time
      */
     async adopt(documentId: number, generation: number): Promise<void> {
       const adopted = await rows(
@@ -59,7 +59,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** Leaves it to the sweep at once, unless a document has adopted it. */
+    /** Lets the sweep delete the generation at once, unless a document has adopted it. */
     async abandon(documentId: number, generation: number): Promise<void> {
       await rows(`UPDATE unsearched_generations SET sweep_at = parley_now() WHERE ${which} RETURNING generation`, {
         tenantId,

@@ -16,11 +16,11 @@ import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 
 export const indexKind = 'knowledge.index';
 
-/** With pauses that double up to a minute, about a day; longer if the endpoint is slow to fail. */
+/** About a day, with pauses that double up to a minute; longer if the endpoint is slow to fail. */
 const maxOutages = 1_500;
 const tooLongAway =
   'The text could not be indexed because a service that is needed for it was away for too long. Try again.';
-/** Minutes, in which an operator may correct it. */
+/** Retries for several minutes, in which an operator may correct the settings. */
 const misconfiguration = {
   name: 'misconfiguration',
   attempts: 10,
@@ -55,9 +55,9 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
     gauge: { name: 'parley_knowledge_indexing', help: 'Parsed documents being chunked and embedded' },
     concurrency: indexConcurrency,
     perTenantLimit: indexPerTenant,
-    // `indexDocument` gives up before, with a reason.
+    // The job never gives up by itself: `indexDocument` gives up earlier, with a reason.
     retry: 'untilDone',
-    // Nobody waits for the result, and another process can start again.
+    // Nobody waits for the result, and another process can restart the job.
     stopGraceMs: 1_000,
     handler: (run) =>
       indexDocument(ports, {
@@ -67,7 +67,10 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
   });
 }
 
-/** Chunks and embeds the text of a parsed document and makes it READY, or FAILED with a reason; waits while its tenant is suspended. */
+/**
+ * Chunks and embeds the text of a parsed document, and makes the document READY, or FAILED with a reason. Waits while the tenant is
+ * suspended.
+ */
 async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   let built: BuiltGeneration | undefined;
   try {
@@ -86,7 +89,7 @@ async function indexDocument(ports: Ports, run: IndexRun): Promise<void> {
   }
 }
 
-/** @throws what failed, where that was an outage: the job starts again after a pause. */
+/** @throws the given error if it is an outage: the job starts again after a pause. */
 async function waitOrGiveUp(ports: Ports, run: IndexRun, error: unknown): Promise<void> {
   const { data, tenantId, attempt } = run;
   const about = { err: error, tenantId, documentId: data.documentId };
@@ -148,7 +151,7 @@ function refusalOf(error: unknown): string | undefined {
   return isDomainError(error, 'notFound') ? 'The knowledge base was deleted.' : undefined;
 }
 
-/** Undefined for an outage, or while another unit has not got a new key of the mesh yet. */
+/** Returns the kind of a failure; undefined for an outage, or while another unit does not have a new key of the mesh yet. */
 function faultOf(error: unknown): typeof defect | undefined {
   const what = misconfigurationOf(error);
   if (what !== undefined) return what === 'account' ? emptyAccount : misconfiguration;

@@ -17,7 +17,7 @@ import { generationStore } from './generation-store.ts';
 
 export interface IndexedText {
   documentId: number;
-  /** The name of the document, which is embedded with each of its passages. */
+  /** The name of the document, which is embedded with each passage. */
   name: string;
   knowledgeBaseId: number;
   model: string;
@@ -27,7 +27,7 @@ export interface IndexedText {
 
 export interface BuiltGeneration {
   generation: number;
-  /** The name that its passages are embedded with. */
+  /** The document name that was embedded with the passages. */
   name: string;
   chunkCount: number;
   model: string;
@@ -36,8 +36,8 @@ export interface BuiltGeneration {
 type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 
 /**
- * Writes chunks in small transactions, after `checkQuota` has accepted their number. A sweep removes a generation that
- * `switchGeneration` does not make the searched one.
+ * Writes chunks in small transactions, after `checkQuota` has accepted their number. The sweep removes the generation unless
+ * `switchGeneration` makes it the searched one.
  * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
  */
 export async function buildGeneration(
@@ -56,7 +56,7 @@ export async function buildGeneration(
   return fillGeneration(ports, request, { ...indexed, generation }, chunks);
 }
 
-/** @param size in tokens, at most */
+/** @param size maximum tokens of a chunk */
 export async function chunksOf(
   text: string,
   pageStarts: readonly number[],
@@ -119,9 +119,10 @@ export async function fillGeneration(
 }
 
 /**
- * Makes a built generation the searched one. The caller has locked base and document (`lockInBase`, or `publish`) in this transaction
- * and checked that the document is still to be indexed.
- * @throws DomainError `invalid`: the plan's chunks; `unavailable`: built for a model that is no longer the base's, or too slowly
+ * Makes a built generation the searched one. In this transaction the caller has locked base and document (`lockInBase`, or `publish`) and
+ * checked that the document still has to be indexed.
+ * @throws DomainError `invalid`: the plan has no room for the chunks; `unavailable`: the base now has another model, or the builder was too
+ * slow
  */
 export async function switchGeneration(
   db: TenantDb,
@@ -142,7 +143,7 @@ export async function switchGeneration(
   await usageStore(db).change({ chunks: chunkCount - document.chunkCount }, quotas);
 }
 
-/** Leaves a generation to the sweep at once, unless its switch was committed and the answer lost. Never rejects. */
+/** Lets the sweep delete a generation at once, unless the generation was adopted by a commit whose response was lost. Never rejects. */
 export async function discardGeneration(
   { database, log }: Pick<Ports, 'database' | 'log'>,
   { tenantId }: TenantCaller,

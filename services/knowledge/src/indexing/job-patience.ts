@@ -14,7 +14,7 @@ export interface Patience {
 /** How often a job of a suspended tenant checks whether it may continue, in ms. */
 export const suspendedRetryMs = 10_000;
 
-/** The counts with one more failure of this kind; undefined if that was the last one allowed. */
+/** Returns the counts with one more failure of this kind; undefined if no more failures are allowed. */
 export function oneMore(failures: Failures = {}, { name, attempts }: Patience): Failures | undefined {
   const count = (failures[name] ?? 0) + 1;
   return count < attempts ? { ...failures, [name]: count } : undefined;

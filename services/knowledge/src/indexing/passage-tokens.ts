@@ -1,8 +1,9 @@
 import { isHighSurrogate } from '@parley/kernel/input-checks';
 
 /**
- * About how many tokens a model of embeddings makes of a text, in quarters: one for each character of Latin script, as many as for the
- * estimates of the ledger; two for those of other alphabets; four, a token, for those of scripts without spaces, Hangul and signs.
+ * Estimates how many quarters of a token an embedding model counts in a text. A character of Latin script counts as one quarter, as in the
+ * ledger's estimates. A character of another alphabet counts as two. A character of Hangul or of a script without spaces, and any other
+ * sign, counts as four quarters: a whole token.
  */
 export function quarterTokens(text: string): number {
   let quarters = 0;
@@ -10,12 +11,12 @@ export function quarterTokens(text: string): number {
   return quarters;
 }
 
-/** The estimated tokens of a text, rounded up. */
+/** Returns the estimated tokens of a text, rounded up. */
 export function passageTokens(text: string): number {
   return Math.ceil(quarterTokens(text) / 4);
 }
 
-/** Quarters of a token that the character at this offset counts as. */
+/** Returns how many quarters of a token the character at this offset counts as. */
 export function quartersAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0x250) return 1;
@@ -23,12 +24,12 @@ export function quartersAt(text: string, at: number): number {
   return code >= 0x1800 && code < 0x2070 ? 2 : 4;
 }
 
-/** UTF-16 code units of the character at this place. */
+/** Returns the number of UTF-16 code units of the character at this offset. */
 export function unitsAt(text: string, at: number): number {
   return isHighSurrogate(text.charCodeAt(at)) ? 2 : 1;
 }
 
-/** The longest beginning of a text with at most this many tokens. */
+/** Returns the longest beginning of a text with at most this many tokens. */
 export function firstTokens(text: string, tokens: number): string {
   let quarters = 4 * tokens;
   let at = 0;
@@ -40,7 +41,7 @@ export function firstTokens(text: string, tokens: number): string {
   return text.slice(0, at);
 }
 
-/** The longest end of a text with at most this many tokens. */
+/** Returns the longest end of a text with at most this many tokens. */
 export function lastTokens(text: string, tokens: number): string {
   let quarters = 4 * tokens;
   let from = text.length;

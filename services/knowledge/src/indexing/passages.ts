@@ -7,11 +7,11 @@ import { type Line, linesAhead, splitLine } from './text-lines.ts';
 export const strengths = { word: 0, sentence: 1, line: 2, paragraph: 3, heading: 4 } as const;
 type Strength = (typeof strengths)[keyof typeof strengths];
 
-/** A sentence; or a line or a part of one, if it has no sentences. */
+/** A sentence. In text without sentences, a line or part of a line. */
 export interface Passage extends Line {
   tokens: number;
   strength: Strength;
-  /** The headings above it, itself included, joined by ` > `. */
+  /** The headings above the passage, joined by ` > `. For a heading, includes the heading itself. */
   heading: string;
   isHeading: boolean;
   /** The table that the passage belongs to; undefined for the table's header row. */
@@ -119,8 +119,8 @@ function titleOf(line: string): Title | undefined {
 }
 
 /**
- * The title of an underlined line. Stricter than Markdown, because plain text has `--` above signatures and rules below
- * paragraphs: the line must be short, and the underline at least two `=` or three `-`.
+ * Returns the title of an underlined line. Stricter than Markdown, because plain text has `--` above signatures and rules below paragraphs:
+ * the line must be short, and the underline must have at least two `=` or three `-`.
  */
 function underlinedTitle(line: string, below: string): Title | undefined {
   if (line.length > maxTitleLength || below.length > lookLength) return undefined;
@@ -131,12 +131,12 @@ function underlinedTitle(line: string, below: string): Title | undefined {
   return other.test(line) ? undefined : { level, text: line.trim() };
 }
 
-/** Code, quotes, points of lists and rows of tables. */
+/** Lines that cannot be an underlined title: code, quotes, list items and table rows. */
 const notUnderlined = /^(?: {4}| {0,3}(?:\t|[>|]|[-*+][ \t]))/u;
-/** Dashes below a numbered item separate it from what follows. */
+/** The same lines and numbered items: dashes below a numbered item separate it from the following text. */
 const notUnderlinedByDashes = new RegExp(`${notUnderlined.source}|^ {0,3}\\d+[.)][ \\t]`, 'u');
 
-/** The table that a line is the header of: a pipe table, or rows with the same number of separators. */
+/** Returns the table whose header is this line: a pipe table, or rows with the same number of separators. */
 function tableFrom(
   line: Line,
   next: Line | undefined,
@@ -158,7 +158,7 @@ function isDelimiter(line: Line | undefined): boolean {
   return text.includes('-') && text.includes('|') && /^[\s|:-]+$/u.test(text);
 }
 
-/** Whether three lines are rows of separated values: prose rarely has no space behind each of its commas. */
+/** Reports whether three lines are rows of separated values: in prose, a comma is usually followed by a space. */
 function areSeparated(...lines: (Line | undefined)[]): boolean {
   const looks = lines.map((line) => line?.text.slice(0, lookLength) ?? '');
   return [/,(?! )/gu, /;(?! )/gu, /\t/gu].some((separator) => {

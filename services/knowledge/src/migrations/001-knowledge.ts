@@ -3,12 +3,11 @@ import type { Migration } from '@parley/postgres/database/types';
 export const knowledge: Migration = {
   name: '001-knowledge',
   async up(knex) {
-    // The lock is needed because several schemas of a database may be migrated at once, and IF NOT EXISTS alone fails
-    // then.
+    // Several schemas of a database may be migrated at the same time. Without the lock, IF NOT EXISTS could fail.
     await knex.raw(`SELECT pg_advisory_xact_lock(hashtext('parley extension vector'))`);
     await knex.raw('CREATE EXTENSION IF NOT EXISTS vector SCHEMA public');
     await knex.raw(`
-      -- What counts against the plan: changed in the transaction that changes the rows. One row for each tenant.
+      -- Usage that counts against the plan, one row for each tenant. Changed in the same transaction as the counted rows.
       CREATE TABLE knowledge_usage (
         tenant_id integer PRIMARY KEY,
         knowledge_bases integer NOT NULL DEFAULT 0 CHECK (knowledge_bases >= 0),
@@ -21,7 +20,7 @@ export const knowledge: Migration = {
         tenant_id integer NOT NULL,
         name text NOT NULL,
         description text,
-        -- Of all chunks that are searched.
+        -- The model of all searched chunks.
         embedding_model text NOT NULL,
         deleted_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -42,7 +41,7 @@ export const knowledge: Migration = {
         raw_text text NOT NULL DEFAULT '',
         -- Where pages begin in raw_text, in UTF-16 code units; null without pages.
         page_starts integer[],
-        -- Of an upload: the object and the version of it that was confirmed.
+        -- For an upload: its object, and the confirmed version of the object.
         object_key text,
         object_etag text,
         -- Grows each time the file is queued for parsing.
@@ -50,11 +49,11 @@ export const knowledge: Migration = {
         -- The generation of chunks that is searched; 0: none yet. Another one is built beside it and takes over in one step.
         generation integer NOT NULL DEFAULT 0,
         next_generation integer NOT NULL DEFAULT 1,
-        -- Built for another embedding model, and waits for the base's other documents.
+        -- The generation that was built for another embedding model and waits for the base's other documents.
         prepared_generation integer,
-        -- Of the generation that is searched.
+        -- Number of chunks of the searched generation.
         chunk_count integer NOT NULL DEFAULT 0,
-        -- What it counts as storage: the object's bytes, and those of a text that was given instead or after it.
+        -- Bytes counted as storage: the size of the object, and of a text that was given instead of or after the object.
         stored_bytes bigint NOT NULL,
         deleted_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -72,25 +71,25 @@ export const knowledge: Migration = {
         generation integer NOT NULL,
         chunk_index integer NOT NULL,
         content text NOT NULL,
-        -- The headings that it stands under, joined by ' > '; empty without any.
+        -- The headings above the chunk, joined by ' > '; empty if there are none.
         heading text NOT NULL DEFAULT '',
         page integer,
         embedding halfvec(768) NOT NULL,
         UNIQUE (tenant_id, document_id, generation, chunk_index),
         FOREIGN KEY (tenant_id, document_id) REFERENCES knowledge_documents (tenant_id, id)
       );
-      -- In line, so that a scan reads no second table.
+      -- Stored inline, so that a scan does not read a second table.
       ALTER TABLE knowledge_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
       CREATE INDEX knowledge_chunks_of_base ON knowledge_chunks (tenant_id, knowledge_base_id);
 
-      -- Uploads that were offered; removed with their object where they are not confirmed within 24 hours.
+      -- Requested uploads. An upload that is not confirmed within 24 hours is removed together with its object.
       CREATE TABLE knowledge_uploads (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         tenant_id integer NOT NULL,
         knowledge_base_id integer NOT NULL,
         object_key text NOT NULL,
         mime_type text NOT NULL,
-        -- The document that was made of it.
+        -- The document that was created from the upload.
         document_id integer,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         UNIQUE (tenant_id, object_key),

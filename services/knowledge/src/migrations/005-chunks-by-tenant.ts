@@ -5,7 +5,7 @@ export const chunksByTenant: Migration = {
   contracts: 'Nothing: knowledge_chunks is replaced in one transaction by a table of the same name, columns and keys.',
   async up(knex) {
     await knex.raw(`
-      -- An index over the chunks of all tenants finds a base badly among many others, so each partition has its own.
+      -- One index over the chunks of all tenants has poor recall for a single base, so each partition has its own index.
       CREATE SEQUENCE knowledge_chunk_ids AS integer;
       CREATE TABLE knowledge_chunks_by_tenant (
         id integer NOT NULL DEFAULT nextval('knowledge_chunk_ids'),
@@ -15,16 +15,16 @@ export const chunksByTenant: Migration = {
         generation integer NOT NULL,
         chunk_index integer NOT NULL,
         content text NOT NULL,
-        -- The headings that it stands under, joined by ' > '; empty without any.
+        -- The headings above the chunk, joined by ' > '; empty if there are none.
         heading text NOT NULL DEFAULT '',
         page integer,
         embedding halfvec(768) NOT NULL,
-        -- Without punctuation between the parts of numbers and names, which would be words of their own then.
+        -- Punctuation is removed, because PostgreSQL would otherwise read numbers and names with punctuation as single words.
         search tsvector NOT NULL GENERATED ALWAYS AS (
           to_tsvector('pg_catalog.simple', translate(left(heading || ' ' || content, 20000), '-_./@:+#', '        '))
         ) STORED
       ) PARTITION BY HASH (tenant_id);
-      -- In line, so that a scan reads no second table.
+      -- Stored inline, so that a scan does not read a second table.
       ALTER TABLE knowledge_chunks_by_tenant ALTER COLUMN embedding SET STORAGE PLAIN;
       ALTER SEQUENCE knowledge_chunk_ids OWNED BY knowledge_chunks_by_tenant.id;
       DO $$
@@ -51,7 +51,7 @@ export const chunksByTenant: Migration = {
         ADD UNIQUE (tenant_id, document_id, generation, chunk_index),
         ADD FOREIGN KEY (tenant_id, document_id) REFERENCES knowledge_documents (tenant_id, id);
       CREATE INDEX knowledge_chunks_of_base ON knowledge_chunks (tenant_id, knowledge_base_id);
-      -- Not on PGlite, where it takes 20 to 40 ms for each chunk that is stored, and all chunks of a base are compared anyway.
+      -- PGlite has no index: it takes 20 to 40 ms for each stored chunk, and PGlite compares all chunks of a base anyway.
       DO $$ BEGIN
         IF version() NOT LIKE '%PGlite%' THEN
           CREATE INDEX knowledge_chunks_nearest ON knowledge_chunks USING hnsw (embedding halfvec_cosine_ops) WITH (m = 24, ef_construction = 128);

@@ -4,12 +4,13 @@ export const wordsBetweenSigns: Migration = {
   name: '007-words-between-signs',
   async up(knex) {
     await knex.raw(`
-      -- Another expression of a generated column would rewrite all chunks, with their indexes, under a lock. A trigger does for new ones.
+      -- Changing the expression of a generated column would rewrite all chunks and their indexes under a lock. A trigger fills the column
+      -- for new chunks.
       ALTER TABLE knowledge_chunks ALTER COLUMN search DROP EXPRESSION;
-      -- Never seen: says that rows may be inserted without it.
+      -- The trigger always replaces this default, which lets rows be inserted without the column.
       ALTER TABLE knowledge_chunks ALTER COLUMN search SET DEFAULT '';
-      -- Without what PostgreSQL takes for punctuation within a number or name, or for a tag, an entity or a path: the words of those would not
-      -- be found, or be parts of others.
+      -- Replaces signs that PostgreSQL reads as punctuation within a number or name, or as part of a tag, an entity or a path. Otherwise
+      -- the words next to these signs would not be found, or would be parts of other words.
       CREATE FUNCTION knowledge_chunk_words() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         NEW.search := to_tsvector('pg_catalog.simple',

@@ -4,7 +4,7 @@ export const uploadOfDocument: Migration = {
   name: '009-upload-of-document',
   async up(knex) {
     await knex.raw(`
-      -- Its foreign key is looked at whenever the row of a document is deleted.
+      -- PostgreSQL checks this foreign key whenever a document's row is deleted.
       CREATE INDEX knowledge_uploads_of_document ON knowledge_uploads (tenant_id, document_id) WHERE document_id IS NOT NULL;
     `);
   },

@@ -5,15 +5,15 @@ export const namesInSearch: Migration = {
   async up(knex) {
     await knex.raw(`
       ALTER TABLE knowledge_documents
-        -- The generation whose passages were embedded together with embedded_name; other ones were embedded without a name.
+        -- The generation whose passages were embedded together with embedded_name. All other generations were embedded without a name.
         ADD COLUMN named_generation integer NOT NULL DEFAULT 0,
         ADD COLUMN embedded_name text,
-        -- Of prepared_generation: {generation, name, chunkCount}.
+        -- Facts about prepared_generation: {generation, name, chunkCount}.
         ADD COLUMN prepared_facts jsonb;
-      -- Whether all passages of the base are embedded together with the present names of their documents.
+      -- Whether all passages of the base are embedded together with the current names of their documents.
       ALTER TABLE knowledge_base_models ADD COLUMN is_current boolean NOT NULL DEFAULT false;
 
-      -- Renamed documents, and those of a version of the service that embeds no names.
+      -- Marks a base as outdated when a document is renamed, or stored by a version of the service that embeds no names.
       CREATE FUNCTION knowledge_document_outdated() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         UPDATE knowledge_base_models SET is_current = false
@@ -25,8 +25,8 @@ export const namesInSearch: Migration = {
           AND (NEW.named_generation <> NEW.generation OR NEW.embedded_name IS DISTINCT FROM NEW.file_name))
         EXECUTE FUNCTION knowledge_document_outdated();
 
-      -- Besides the words between signs: those of the document's name, and numbers of parts and the like as one word without their signs.
-      -- Without question marks, which are places of parameters.
+      -- Adds to the words between signs: the words of the document's name, and codes such as part numbers as one word without their signs.
+      -- The body contains no question marks, because those would be parameters.
       CREATE OR REPLACE FUNCTION knowledge_chunk_words() RETURNS trigger LANGUAGE plpgsql AS $$
       DECLARE
         source text := left(concat_ws(' ',

@@ -5,9 +5,10 @@ export const uploadReservations: Migration = {
   async up(knex) {
     await knex.raw(`
       ALTER TABLE knowledge_uploads
-        -- Counts as storage while the upload is open; null where a version before this column requested it.
+        -- Counts as storage while the upload is open. Null if a version without this column requested the upload.
         ADD COLUMN declared_bytes integer,
-        -- When its file was refused, or its base deleted: it cannot be confirmed, and declared_bytes no longer counts.
+        -- When the file was refused or the base was deleted. After that the upload cannot be confirmed, and declared_bytes no longer
+        -- counts.
         ADD COLUMN refused_at timestamptz
     `);
   },

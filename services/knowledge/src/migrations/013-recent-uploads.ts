@@ -4,7 +4,7 @@ export const recentUploads: Migration = {
   name: '013-recent-uploads',
   async up(knex) {
     await knex.raw(`
-      -- Confirmed uploads are counted too, while a PUT to their URL is possible.
+      -- Confirmed uploads count too, while a PUT to their URL is still possible.
       CREATE INDEX knowledge_uploads_recent ON knowledge_uploads (tenant_id, created_at);
     `);
   },

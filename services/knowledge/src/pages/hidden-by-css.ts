@@ -2,11 +2,14 @@
 const maxLength = 500_000;
 
 export interface HiddenByCss {
-  /** Whether a rule hides what has these attributes, and no rule shows it in some state, as an accordion or a menu does. */
+  /**
+   * Reports whether a rule hides elements with these attributes. False if another rule shows them in some state, as in an accordion or a
+   * menu.
+   */
   hides(attribs: { class?: string; id?: string }): boolean;
 }
 
-/** Considers only rules that consist of classes and ids. The page is not laid out. */
+/** Finds elements that style sheets hide. Considers only rules that consist of classes and ids; the page is not laid out. */
 export function hiddenByCss(styleSheets: string[]): HiddenByCss {
   const hidden: string[][] = [];
   const shown = new Set<string>();
@@ -47,7 +50,7 @@ function displayOf(body: string): 'hidden' | 'shown' | undefined {
   return values.includes('none') || values.includes('hidden') ? 'hidden' : 'shown';
 }
 
-/** Rules that apply to screens of every size; those for small screens and for print are skipped. */
+/** Yields the rules that apply to screens of every size. Rules for small screens and for print are skipped. */
 function* rulesOf(css: string): Generator<{ selectors: string; body: string }> {
   const text = css.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)/gu, ' ');
   for (let at = 0; at < text.length; ) {

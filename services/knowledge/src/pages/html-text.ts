@@ -20,7 +20,7 @@ const maxDepth = 550;
 
 const maxColumns = 50;
 
-/** Elements that are omitted with all that they contain: those without text, and those that are not content. */
+/** Elements that are omitted with their whole content: elements without text, and elements that are not content. */
 const omitted = [...unseen, 'img', 'nav', 'button', 'dialog'];
 
 /** A synthetic root element, so that the whole tree passes through one formatter. */
@@ -137,7 +137,7 @@ function definedIn(list: Element): Definition[] {
   return definitions;
 }
 
-/** The children of an element, or of its only paragraph. */
+/** Returns the children of an element, or of its paragraph if that is its only child. */
 function contentOf({ children }: Element): Element[] {
   const [only, ...others] = children.filter(({ name, data = '' }) => name || data.trim() !== '');
   return only?.name === 'p' && others.length === 0 ? only.children : children;

@@ -6,7 +6,7 @@ import type { PageProblem, PageTask, PageText } from './page-process.ts';
 
 // Runs in the process that `page-process.ts` starts.
 
-/** V8 ends the script at its timeout, even if the service that would kill this process has died. */
+/** V8 ends the script at its timeout, even if the service, which would otherwise kill this process, has died. */
 const sandbox = { work: (): PageText | PageProblem => 'too complex' };
 const context = createContext(sandbox);
 const script = new Script('work()');
@@ -16,7 +16,7 @@ function answerTo(task: PageTask): PageText | PageProblem {
   try {
     return script.runInContext(context, { timeout: task.timeoutMs });
   } catch {
-    return 'too complex'; // it took too long, or the stack overflowed
+    return 'too complex'; // the script took too long, or the stack overflowed
   }
 }
 
@@ -33,7 +33,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-// A terminal sends signals to all processes of a command; this process must live until its service closes the channel.
+// A terminal sends signals to all processes of a command. This process ignores them and runs until its service closes the channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
 process.on('message', (task: PageTask) => process.send?.(answerTo(task)));

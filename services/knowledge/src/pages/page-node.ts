@@ -20,10 +20,10 @@ export const unseen = new Set([
   'select',
   'textarea',
   'rp',
-  'rt', // ruby annotations would otherwise appear inside their words
+  'rt', // otherwise ruby annotations would appear in the middle of words
 ]);
 
-/** The text below a node; `br` ends a line. */
+/** Returns the text below a node; `br` ends a line. */
 export function textOf(root: PageNode): string {
   const parts: string[] = [];
   const rest = [root];

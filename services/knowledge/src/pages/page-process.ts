@@ -11,7 +11,7 @@ export interface FetchedPage {
 export interface PageText {
   title: string | undefined;
   text: string;
-  /** Describes what is missing in the text compared with the page, one sentence each; the text ends with them too. */
+  /** Describes what is missing in the text compared with the page, one sentence each. The text ends with the same sentences. */
   warnings: string[];
 }
 
@@ -48,7 +48,7 @@ export async function readPage(
   const child = fork(fileURLToPath(new URL('./page-main.ts', import.meta.url)), [], {
     execArgv: [`--max-old-space-size=${heapMb}`],
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 prints parts of a page when its heap is full
     serialization: 'advanced',
   });
   const { promise, resolve, reject } = Promise.withResolvers<PageText | PageProblem>();
@@ -57,7 +57,7 @@ export async function readPage(
   child.on('message', (message: PageText | PageProblem | 'ready') => {
     if (message !== 'ready') return resolve(message);
     isStarted = true;
-    clearTimeout(timer); // the start does not count against the page
+    clearTimeout(timer); // the start of the process does not count against the page
     timer = setTimeout(() => resolve('too complex'), timeoutMs + killAfterMs);
     child.send({ ...page, maxLength, timeoutMs } satisfies PageTask);
   });

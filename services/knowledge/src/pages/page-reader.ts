@@ -11,7 +11,10 @@ export interface ReadPage extends PageText {
 
 export type PageReader = ReturnType<typeof pageReader>;
 
-/** Limits per process: slow hosts of one tenant do not block others, and few hostile pages take memory at once. */
+/**
+ * Limits per process, so that slow hosts of one tenant do not block other tenants, and only a few hostile pages use memory at the same
+ * time.
+ */
 const fetches = { inFlight: 8, shares: { tenant: { inFlight: 2, waiting: 20 } } };
 const conversions = { inFlight: 2, shares: { tenant: { inFlight: 1 } } };
 
@@ -21,7 +24,10 @@ export function pageReader(outbound: Outbound, limits: PageLimits = usualPageLim
 
   return {
     urlProblem: outbound.urlProblem,
-    /** @throws DomainError as `fetchPage`; `invalid`: without text, too long, or not to be read within the limits; `tooManyRequests` */
+    /**
+     * Reads a page. @throws DomainError as `fetchPage`; `invalid` for a page that has no text, is too long or exceeds the limits;
+     * `tooManyRequests`
+     */
     async read(url: string, tenantId: number, signal: AbortSignal): Promise<ReadPage> {
       const { mimeType, ...fetched } = await within(fetching, () => fetchPage(outbound, url, signal));
       const page = await within(converting, () => readPage(fetched, signal, limits));

@@ -7,7 +7,7 @@ const maxDepth = 500;
 
 const unseenWhenDeep = new Set([...unseen, 'nav', 'button', 'dialog', 'title']);
 const unseenRoles = new Set(['navigation', 'menu', 'menubar', 'dialog', 'alertdialog', 'search', 'tooltip']);
-/** Never a banner or a menu, whatever it is called. */
+/** Elements that are never removed as a banner or a menu, whatever their names are. */
 const content = new Set(['html', 'body', 'main', 'article', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table']);
 
 const consentNames =
@@ -27,31 +27,31 @@ const skipNames = /(?:^|[\s_-])skip(?:$|[\s_-]|link|nav|to)/iu;
 const skipText =
   /^(?:skip|jump|go) (?:straight )?(?:to|past|over)\b|^skip\b.{0,20}$|^(?:direkt )?zum (?:haupt)?inhalt|^aller (?:directement )?au contenu|^(?:saltar|ir) al contenido|^(?:salta|vai) al contenuto|^(?:ir|pular|saltar) para o conteúdo|^ga naar (?:de )?(?:hoofd)?inhoud|^przejdź do|^跳(?:到|至|转到)|^(?:メイン|本文).*(?:スキップ|移動|へ)|^본문/iu;
 
-/** Names of menus that no list of dishes or products has. */
+/** Names of navigation menus, which are not used for menus of dishes or lists of products. */
 const navigationNames =
   /(?:^|[\s_-])(?:nav|navbar|navigation|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
-/** A footer inside one of these elements is theirs, not the page's. */
+/** A footer inside one of these elements belongs to that element, not to the page. */
 const parts = new Set(['article', 'section', 'blockquote', 'figure', 'td', 'li']);
 
-/** A block that is named like a menu is one if more than this share of its text is in links. */
+/** A block with the name of a menu is treated as a menu if more than this share of its text is in links. */
 const menuShare = 0.6;
 const longestConsent = 4_000;
 const longestConsentInContent = 1_000;
 const longestUnanswered = 500;
 const longestAnswer = 40;
 const longestContact = 600;
-/** Less text that is taken out by its place and name is not worth a warning, in UTF-16 code units. */
+/** Minimum length of text removed because of its position and name that is worth a warning, in UTF-16 code units. */
 const trace = 200;
 const longestSkipLink = 60;
 
 interface Sizes {
   text: number;
   links: number;
-  /** Whether a main part or an article is in it. */
+  /** Whether the node contains a main part or an article. */
   holdsMain: boolean;
-  /** Or a heading of the first level. */
+  /** Whether the node contains a main part, an article or a first-level heading. */
   holdsContent: boolean;
-  /** Whether a button in it accepts or refuses something. */
+  /** Whether the node contains a button that accepts or refuses something. */
   asksConsent: boolean;
 }
 
@@ -60,7 +60,7 @@ interface Page {
   /** Ids of elements that a button of the page shows and hides. */
   controlled: Set<string>;
   sizes: Map<PageNode, Sizes>;
-  /** The length of its text. */
+  /** Length of the page's text. */
   length: number;
   /** Length of text outside links that was removed because of its position and names, in UTF-16 code units. */
   guessed: number;
@@ -85,9 +85,9 @@ export function prunePage(root: PageNode): string[] {
 }
 
 interface Within {
-  /** Whether it is inside the main part or an article. */
+  /** Whether the node is inside the main part or an article. */
   isContent: boolean;
-  /** Whether it is inside a part that may have its own footer. */
+  /** Whether the node is inside a part that may have its own footer. */
   isPart: boolean;
   isHeading: boolean;
 }
@@ -137,7 +137,10 @@ function isLeftOut(node: PageNode, page: Page, within: Within): boolean {
   return true;
 }
 
-/** A name alone is not enough: "cookies" are also baked, and there is consent to surgery. */
+/**
+ * Reports whether a block asks for consent to cookies. A name is not enough, because pages may be about baked cookies or about consent to
+ * surgery.
+ */
 function isConsent(node: PageNode, names: string, page: Page, within: Within): boolean {
   const isVendor = consentVendors.test(names);
   if (!isVendor && !consentNames.test(names)) return false;
@@ -159,13 +162,13 @@ function isMenu({ name, attribs = {} }: PageNode, names: string, within: Within)
   return menuNames.test(names) || name === 'header' || attribs.role === 'banner';
 }
 
-/** Whether a footer is the page's: below the main part, or inside it with most of its text in links. */
+/** Reports whether a footer belongs to the page: it is below the main part, or inside it with most of its text in links. */
 function isOfPage(footer: PageNode, page: Page, within: Within): boolean {
   const { text, links } = page.sizes.get(footer) ?? nothing;
   return !within.isPart && (!within.isContent || links > menuShare * text);
 }
 
-/** Leaves in a footer the blocks with an address, a telephone number or hours. */
+/** Removes from a footer all blocks except those with an address, a telephone number or opening hours. */
 function keepContacts(node: PageNode, page: Page, depth: number): void {
   const { text, links } = page.sizes.get(node) ?? nothing;
   if (depth > maxDepth || node.name === 'address' || (text <= longestContact && links <= menuShare * text)) return;
@@ -182,7 +185,7 @@ function keepContacts(node: PageNode, page: Page, depth: number): void {
 
 const blocks = new Set(['address', 'div', 'dl', 'li', 'ol', 'p', 'section', 'table', 'tbody', 'td', 'tr', 'ul']);
 
-/** Whether a hidden element is the whole page, which a script shows after loading. */
+/** Reports whether a hidden element is the whole page, which a script shows after loading. */
 function isWholePage(text: number, { length }: Page): boolean {
   return text > 1_000 && text > 0.6 * length;
 }
@@ -260,7 +263,7 @@ function controlledIds(root: PageNode): Set<string> {
   return ids;
 }
 
-/** The plain text of content that is nested too deeply to format, without what readers do not see. */
+/** Returns the plain text of content that is nested too deeply to format, without parts that readers do not see. */
 function plainTextOf(root: PageNode): string {
   const texts: string[] = [];
   const rest = (root.children ?? []).toReversed();

@@ -5,7 +5,7 @@ import { beginParse } from './parse-status.ts';
 import { requireParser } from './parser-caller.ts';
 import type { Parse } from './queue-parsing.ts';
 
-/** The document is PARSING from now on. A parse that died is begun again. @throws DomainError `notFound`, `forbidden` */
+/** Marks a document as PARSING. A parse whose process died begins again. @throws DomainError `notFound`, `forbidden` */
 export async function beginDocument(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -21,7 +21,7 @@ interface ParsedText {
   parseWarnings: string[];
 }
 
-/** Stores the text, and a job that indexes it. @throws DomainError `invalid`, `notFound`, `forbidden` */
+/** Stores the parsed text, and a job that indexes the text. @throws DomainError `invalid`, `notFound`, `forbidden` */
 export async function completeDocument(
   { database }: Ports,
   { caller }: TenantRequest,
@@ -49,7 +49,7 @@ async function joined(parts: AsyncIterable<CompleteDocumentRequest>): Promise<Pa
       throw invalid({ path: 'text', message: `must have at most ${maxCodePoints} characters` });
     if (pageStarts.length + starts.length > maxPages)
       throw invalid({ path: 'page_starts', message: `must be at most ${maxPages}` });
-    // PostgreSQL stores no NUL; page starts stay right.
+    // PostgreSQL cannot store NUL. A replacement of the same length keeps the page starts correct.
     texts.push(text.replaceAll('\0', ' '));
     for (const start of starts) pageStarts.push(start);
     for (const warning of warnings.slice(0, maxWarnings - parseWarnings.length))

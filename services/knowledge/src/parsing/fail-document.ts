@@ -6,7 +6,7 @@ import type { Parse } from './queue-parsing.ts';
 
 const maxReasonCharacters = 500;
 
-/** The document is FAILED from now on; a longer reason is cut. @throws DomainError `notFound`, `forbidden` */
+/** Marks a document as FAILED with a reason; a long reason is truncated. @throws DomainError `notFound`, `forbidden` */
 export async function failDocument(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -29,7 +29,10 @@ export async function insertPending(
   return { ...document, parseStatus };
 }
 
-/** The caller has locked the document, which is FAILED. Results of earlier parses no longer count. @param waitMs `Ports.parseWaitMs` */
+/**
+ * Queues a FAILED document for parsing again. The caller must have locked it. Results of earlier parses no longer count.
+ * @param waitMs `Ports.parseWaitMs`
+ */
 export async function parseAgain(db: TenantDb, document: KnowledgeDocument, waitMs: number): Promise<void> {
   const version = document.version + 1;
   await documentStore(db).writeStatus(document.id, { parseStatus: 'PENDING', parseError: null, version });
@@ -53,27 +56,30 @@ export async function storeParsed(db: TenantDb, parse: Parse, text: WrittenText)
   await documentStore(db).writeStatus(id, { parseStatus: 'PARSING', parsedVersion: version });
 }
 
-/** The caller has locked the document, and its text is indexed. */
+/** Marks a document as READY. The caller must have locked the document and indexed its text. */
 export async function finishParse(db: TenantDb, parse: Parse): Promise<void> {
   await documentStore(db).writeStatus(parse.documentId, { parseStatus: 'READY' });
   await endParsing(db, parse);
 }
 
-/** The caller has locked the document. Its text is cleared, because text that was not indexed is not shown. */
+/** Marks a document as FAILED. The caller must have locked it. Its text is cleared, because a text that was not indexed is not shown. */
 export async function failParse(db: TenantDb, parse: Parse, reason: string): Promise<void> {
   await documentStore(db).writeText(parse.documentId, { rawText: '', pageStarts: null });
   await documentStore(db).writeStatus(parse.documentId, { parseStatus: 'FAILED', parseError: reason });
   await endParsing(db, parse);
 }
 
-/** The caller has locked the document. @throws DomainError `invalid` while its file is being read */
+/** Replaces a document's text. The caller must have locked the document. @throws DomainError `invalid` while its file is being parsed */
 export async function replaceText(db: TenantDb, document: KnowledgeDocument, text: string): Promise<void> {
   refuseWhileParsing(document);
   await documentStore(db).writeText(document.id, { rawText: text, pageStarts: null });
   await documentStore(db).writeStatus(document.id, { parseStatus: 'READY', parseError: null });
 }
 
-/** Undefined if this parse is obsolete: its document was deleted, has ended, or was queued again as another parse. */
+/**
+ * Locks the document of a parse. Returns undefined if this parse is obsolete: the document was deleted, has been parsed or has failed, or
+ * was queued again as another parse.
+ */
 export async function lockWaiting(db: TenantDb, parse: Parse): Promise<KnowledgeDocument | undefined> {
   const document = await documentStore(db).find(parse.documentId, 'FOR UPDATE');
   return document && waits(document, parse) ? document : undefined;
@@ -94,7 +100,7 @@ export function isParsed({ parsedVersion, version }: KnowledgeDocument): boolean
   return parsedVersion === version;
 }
 
-/** @throws DomainError `invalid` while the document's file is being read: its text is still to come */
+/** @throws DomainError `invalid` while the document's file is being parsed, because its text is not stored yet */
 export function refuseWhileParsing(document: Waiting): void {
   const { id, parseStatus } = document;
   if (isParsing(document)) throw badRequest(`Document ${id} is ${parseStatus}; wait until it is READY or FAILED`);

@@ -4,7 +4,7 @@ import { outbox } from '@parley/postgres/outbox/outbox';
 import { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events';
 import type { KnowledgeDocument } from '../knowledge.ts';
 
-/** One attempt to read an uploaded file: a result for another version does not count. */
+/** One attempt to parse an uploaded file. A result for another version of the document does not count. */
 export interface Parse {
   documentId: number;
   version: number;
@@ -26,7 +26,7 @@ export async function queueParsing(
   await publishAndWatch(db, { documentId, knowledgeBaseId, version, published: 1 }, waitMs);
 }
 
-/** @param watch has counted this event */
+/** Publishes a document's event and schedules the check of its parse. @param watch the job, which has already counted this event */
 export async function publishAndWatch(db: TenantDb, watch: WatchJob, waitMs: number): Promise<void> {
   await outbox(db).append({
     topic: 'document-uploaded',

@@ -5,14 +5,13 @@ import type { Ports } from '../ports.ts';
 import { failParse, isParsed, lockWaiting } from './parse-status.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
-/** With waits that double, 16 hours by default, because the parser may be down or have a backlog. */
+/** About 16 hours by default, with waits that double, because the parser may be down or have a backlog. */
 const maxPublished = 6;
 const maxDelayMs = 2 ** 31 - 1;
 const tooLate = 'The file could not be parsed in time. Try again.';
 
 /**
- * Publishes the event of a document again if it or its parse was lost, and fails the document in the end, so that none
- * waits for ever.
+ * Publishes a document's event again if the event or the parse may be lost. Finally fails the document, so that no document waits for ever.
  */
 export function watchJob(ports: Ports): JobDeclaration {
   return job<WatchJob>({

@@ -10,12 +10,15 @@ export interface Quotas {
   storageBytes: number;
 }
 
-/** @throws DomainError `unavailable` when identity does not answer: no plan is assumed; `forbidden`: `TENANT_SUSPENDED`, `NO_TENANT` once it is deleted */
+/**
+ * Returns the tenant's quotas. @throws DomainError `unavailable` if identity does not respond, because no plan is assumed; `forbidden`:
+ * `TENANT_SUSPENDED`, or `NO_TENANT` if it is deleted
+ */
 export type TenantQuotas = (caller: TenantCaller) => Promise<Quotas>;
 
 export const bytesPerMb = 2 ** 20;
 
-/** Kept for a second; failures are not kept. */
+/** Caches quotas for a second. Failures are not cached. */
 export function tenantQuotas(
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>,
   nowMs?: () => number,

@@ -11,7 +11,7 @@ export interface Usage {
   storedBytes: number;
 }
 
-/** For transactions that lock the tenant's one row of its usage. */
+/** Returns the lock queue for transactions that lock the tenant's usage row. */
 export function usageQueueKey(tenantId: number): NonNullable<TransactOptions['lockQueue']> {
   return { row: `knowledge usage ${tenantId}` };
 }
@@ -19,7 +19,9 @@ export function usageQueueKey(tenantId: number): NonNullable<TransactOptions['lo
 const columns = 'knowledge_bases, chunks, stored_bytes';
 const nothing: Usage = { knowledgeBases: 0, chunks: 0, storedBytes: 0 };
 
-/** Lock bases and documents before, because `change` and `lock` lock the tenant's one row until the commit. */
+/**
+ * Stores a tenant's usage. Lock bases and documents first, because `change` and `lock` lock the tenant's only usage row until the commit.
+ */
 export function usageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -36,8 +38,8 @@ export function usageStore(db: TenantDb) {
   }
 
   /**
-   * Refuses a change beyond the quotas. Storage reserved by open uploads counts as used; it is the sum of their rows,
-   * so it cannot drift.
+   * Refuses a change beyond the quotas. Storage reserved by open uploads counts as used. The reserved bytes are summed from the uploads'
+   * rows, so they are always consistent.
    */
   async function checkQuotas(used: Usage, change: Partial<Usage>, quotas: Quotas): Promise<void> {
     const reservedBytes = (change.storedBytes ?? 0) > 0 ? await uploadStore(db).reservedBytes() : 0;
@@ -53,7 +55,7 @@ export function usageStore(db: TenantDb) {
       await rows('SELECT FROM knowledge_usage WHERE tenant_id = :tenantId FOR UPDATE', { tenantId });
     },
 
-    /** Checks a change without reserving it. @throws DomainError `invalid` if it exceeds the plan's quotas */
+    /** Checks a change without reserving anything. @throws DomainError `invalid` if the change exceeds the plan's quotas */
     async check(change: Partial<Usage>, quotas: Quotas): Promise<void> {
       await checkQuotas(await read(), change, quotas);
     },
@@ -81,7 +83,7 @@ export function usageStore(db: TenantDb) {
   };
 }
 
-/** Only growth is refused, because a plan may have been lowered below the current usage. */
+/** Only growth is refused, because the current usage may already exceed a plan that was lowered. */
 function checkRoom(used: Usage & { reservedBytes: number }, change: Partial<Usage>, quotas: Quotas): void {
   const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
   if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {

@@ -6,7 +6,7 @@ import { halfvec } from '../embeddings/halfvec.ts';
 export interface SearchedBase {
   id: number;
   embeddingModel: string;
-  /** Counted only up to about the requested limit. */
+  /** Number of the base's chunks, counted only up to about the requested limit. */
   chunks: number;
 }
 
@@ -33,8 +33,8 @@ export interface ChunkSearch {
 }
 
 /**
- * How many results by similarity are fused, and the lowest rank by words that counts; chunks with equal words share
- * their mean rank.
+ * How many results by similarity are fused, and the last rank by words that counts. Chunks with the same words share the mean of their
+ * ranks.
  */
 const ranked = 60;
 /** How many of a base's nearest chunks are also ranked by words. */
@@ -50,12 +50,12 @@ const candidates = 240;
  */
 const atOnce = 400;
 /**
- * Constant of the reciprocal rank fusion. It is so small that the first of either ranking is always among the best
- * five: at most four chunks in both rankings can score as much. With the usual 60, sixty could.
+ * Constant of the reciprocal rank fusion. It is small, so that the first result of either ranking is always among the best five: at most
+ * four chunks that occur in both rankings can reach its score. With the usual constant of 60, sixty chunks could.
  */
 const fusionConstant = 1;
 
-/** The bases that exist; absent, deleted and other tenants' ones are skipped. */
+/** Finds the bases to search. Bases that are absent, deleted or of another tenant are skipped. */
 export function findSearchedBases(
   { knex, tenantId }: TenantDb,
   ids: readonly number[],
@@ -72,8 +72,8 @@ export function findSearchedBases(
   );
 }
 
-// Plus zero, so that no index on the distance is used. IS TRUE, so that the planner takes a hash table of the documents: where it
-// expects one document, it would join by comparing each chunk with all of them.
+// Adding zero prevents the use of an index on the distance. IS TRUE makes the planner build a hash table of the documents; otherwise, if it
+// expects a single document, it would compare each chunk with all documents.
 const compared = `
   SELECT c.id, c.search, (c.embedding <=> cast(:vector AS halfvec)) + 0 AS distance
     FROM knowledge_chunks c
@@ -81,7 +81,7 @@ const compared = `
      AND ((c.document_id, c.generation) IN (SELECT id, generation FROM live)) IS TRUE`;
 const exactNearest = `
   SELECT c.id, c.distance, MATCHED AS matched FROM (${compared}) AS c`;
-// Matching the words of a chunk takes ten times as long as comparing its vector.
+// Matching a chunk's words takes ten times as long as comparing its vector, so only the nearest chunks are matched.
 const exactNearestByWords = `
   SELECT c.id, c.distance, MATCHED AS matched
     FROM (${compared} ORDER BY distance LIMIT ${comparedByWords}) AS c`;
@@ -102,8 +102,8 @@ const cosineRanking = `
    ORDER BY distance, id LIMIT cast(:topK AS integer)`;
 
 /**
- * The terms that a chunk contains, one bit each. Concatenated with an empty string, so that a long `search` is
- * detoasted once and not for each term.
+ * SQL: the terms that a chunk contains, one bit for each term. `search` is concatenated with an empty string, so that a long value is
+ * detoasted once rather than for each term.
  */
 const matchedTerms = `(
     SELECT coalesce(sum(1 << (cast(place AS integer) - 1)), 0)
@@ -138,13 +138,13 @@ const fusedRanking = `
    GROUP BY id ORDER BY rank DESC, weight DESC, distance, id LIMIT cast(:topK AS integer)`;
 
 /**
- * Returns no row if the base was deleted or has another model now; one row without a chunk if nothing was found. Rows
- * are looked up by key (OFFSET 0), because the planner may have no statistics of a new base.
+ * Returns the SQL of a search. The result has no row if the base was deleted or has another model now, and one row without a chunk if
+ * nothing was found. OFFSET 0 forces look-ups by key, because the planner may have no statistics of a new base.
  */
 function statement(nearest: string, isFused: boolean): string {
   const matched = isFused ? matchedTerms : 'NULL';
-  // All chunks of a base are ranked while they are read; materializing and counting them would add a tenth to the
-  // search.
+  // An exact search by similarity ranks all chunks of a base while it reads them. Materializing and counting them would take a tenth
+  // longer.
   const isKept = isFused || nearest === indexNearest;
   const candidates = nearest === indexNearest ? '(SELECT count(*) FROM near)' : '0';
   return `
@@ -176,14 +176,14 @@ const statements = {
   index: { cosine: statement(indexNearest, false), fused: statement(indexNearest, true) },
 };
 
-/** Compares all chunks of the base. Undefined if the base was deleted or has another model now. */
+/** Compares all chunks of the base. Returns undefined if the base was deleted or has another model now. */
 export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
   return (await run(db, search, 'exact'))?.chunks;
 }
 
 /**
- * Searches the HNSW index of the tenant's partition and orders the results exactly. `isEnough` is false if the index
- * gave up early. Undefined as in `searchExactly`.
+ * Searches the HNSW index of the tenant's partition and sorts the results by exact distance. `isEnough` is false if the index stopped
+ * before it found enough. Returns undefined as `searchExactly` does.
  */
 export async function searchByIndex(
   db: TenantDb,

@@ -23,10 +23,9 @@ export function failedSearches(metrics: Metrics): Ports['failedSearches'] {
 }
 
 /**
- * Finds the best passages of several bases. Deleted bases are skipped, and so are those that fail or time out, as long
- * as another one succeeds. All are searched at once, so that a base which hangs does not delay the others. Once
- * embedding the query has cost something, the result is returned even if all fail, so that the caller can count the
- * usage.
+ * Finds the best passages of several bases. All bases are searched at once, so that a base that does not respond does not delay the others.
+ * Deleted bases are skipped; bases that fail or time out are skipped if another base succeeds. If all bases fail after the query was
+ * embedded at a cost, a result without passages is returned, so that the caller can count the usage.
  * @throws DomainError as `Embedder.embed`
  */
 export async function retrievePassages(
@@ -87,7 +86,7 @@ export async function retrievePassages(
     return { passages: [], usage, searchFailed: true };
   }
   const found = bases.filter(({ length }) => length > 0);
-  // Ranks by words are comparable only within a base, so several bases are compared by similarity.
+  // Ranks by words are comparable only within one base, so passages of several bases are compared by similarity.
   if (found.length === 1) return { passages: found.flat(), usage, searchFailed: false };
   const all = found.flat().toSorted((a, b) => b.score - a.score || a.chunkId - b.chunkId);
   return { passages: all.slice(0, topK), usage, searchFailed: false };

@@ -25,11 +25,11 @@ export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' 
 /** The base may move to another model during a search. */
 const attempts = 3;
 /**
- * How long to wait for an aborted embedding to report its usage, in ms. A longer one is still queued and has used
+ * How long to wait for an aborted embedding to report its usage, in ms. An embedding that takes longer is still queued and has used
  * nothing.
  */
 const abortMs = 200;
-/** The ledger accepts 200 characters; a query that is embedded in pieces needs some for their numbers. */
+/** The ledger accepts 200 characters. A query that is embedded in pieces needs the rest for the number of each piece. */
 const maxCallId = 190;
 
 export function retrieval(
@@ -90,14 +90,14 @@ export function retrieval(
   }
 
   return {
-    /** The usage of all embeddings so far. Waits a moment for one that was just aborted. */
+    /** Returns the usage of all embeddings so far. Waits briefly for embeddings that were just aborted. */
     async usage(): Promise<EmbeddingUsage> {
       await within(abortMs, 'Ending the embeddings', Promise.allSettled(vectors.values())).catch(() => undefined);
       return spent;
     },
-    /** Searches each base, best chunk first; undefined for a base that is absent, deleted or another tenant's. */
+    /** Searches each base, best chunk first. Resolves to undefined for a base that is absent, deleted or of another tenant. */
     search(knowledgeBaseIds: readonly number[]): Promise<FoundChunk[] | undefined>[] {
-      // Looked up together, so that all bases of one search are queued before those of a later search.
+      // One look-up for all bases, so that all bases of one search are queued before the bases of a later search.
       const bases = find(knowledgeBaseIds);
       return knowledgeBaseIds.map((id) => searchBase(id, bases));
     },

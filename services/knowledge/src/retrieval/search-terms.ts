@@ -2,9 +2,9 @@ import { commonWords } from '../embeddings/common-words.ts';
 import { plainForm, stemOf, withoutMarkRuns } from '../embeddings/text-features.ts';
 
 const maxTerms = 30;
-/** PostgreSQL refuses words of 2 KB. */
+/** Maximum characters of a word; PostgreSQL refuses words of 2 KB. */
 const maxLetters = 100;
-/** Longer tokens are addresses rather than part or error numbers. */
+/** Maximum characters of a code. Longer tokens are usually addresses rather than part or error numbers. */
 const maxCode = 40;
 const maxCodeParts = 6;
 const maxPieces = 4;
@@ -21,8 +21,8 @@ const signs = new RegExp(`${sign}| `, 'u');
 const seams = /(?<=\p{N})(?=\p{L})|(?<=[\p{L}\p{M}])(?=\p{N})/u;
 
 /**
- * A `tsquery` for each word, including other endings. Codes such as `E-1042` also match with other separators or none;
- * a match at the code's end counts twice. Terms contain only letters and digits, so no query is a syntax error.
+ * Returns a `tsquery` for each word; a query also matches other endings of its word. Codes such as `E-1042` also match with other
+ * separators or without any; a match at the code's end counts twice. Terms contain only letters and digits, so no query has a syntax error.
  */
 export function searchTerms(query: string): string[] {
   const found = new Set(withoutMarkRuns(query).normalize('NFC').match(tokens));
@@ -46,8 +46,8 @@ function wordTerm(word: string): string {
 }
 
 /**
- * Whether a token is a code: letters with digits, or digits joined by signs that numbers and times do not use; not `IN
- * 2026`.
+ * Reports whether a token is a code: letters with digits, or digits joined by signs that do not occur in numbers and times. `IN 2026` is
+ * not a code.
  */
 function isCode(token: string, parts: readonly string[]): boolean {
   if (token.includes(' ') && commonWords.has(plainForm(parts[0] ?? ''))) return false;
@@ -69,7 +69,7 @@ function codeTerms(parts: readonly string[]): string[] {
     : [prefixes];
 }
 
-/** All ways to join or separate consecutive pieces. */
+/** Returns all ways to join or separate consecutive pieces. */
 function groupings([first = '', ...more]: readonly string[]): string[][] {
   if (more.length === 0) return [[first]];
   return groupings(more).flatMap(([next = '', ...rest]) => [
@@ -83,8 +83,8 @@ function quoted(words: readonly string[]): string {
 }
 
 /**
- * The forms of a word to search for. A database with locale C lower-cases only ASCII letters, so a word may be stored
- * as written.
+ * Returns the forms of a word to search for. A database with locale C lower-cases only ASCII letters, so other words may be stored with
+ * their original case.
  */
 function formsOf(word: string): string[] {
   const lower = word.toLowerCase();

@@ -6,7 +6,7 @@ import { workQueues } from './work-queues.ts';
 const request = (tenantId: number, signal?: AbortSignal) =>
   requestOf({ kind: 'user', tenantId, userId: 1, requestId: 'test' }, { signal });
 
-/** How many each tenant has at once. */
+/** Maximum concurrent work of a tenant, by kind. */
 const perTenant = { search: 10, readBase: 2, storeText: 1, vectorize: 4 };
 
 for (const [name, maxRunning] of Object.entries(perTenant)) {

@@ -7,16 +7,16 @@ type Enqueue = <Request extends CallerRequest, T>(
 ) => Promise<T>;
 
 /**
- * Limits how much work of each kind runs at once in this process, and how much of it for one tenant. Kinds that use the database run fewer
- * at once than the pool has connections. When too many calls of a tenant wait, further ones fail with `tooManyRequests`.
+ * Limits the concurrent work of each kind in this process, in total and for one tenant. The limits of kinds that use the database are below
+ * the number of the pool's connections. When too many calls of a tenant wait, further calls fail with `tooManyRequests`.
  */
 export interface WorkQueues {
-  /** A whole search, over up to five bases. It may wait for embeddings. */
+  /** Queues a whole search over up to five bases, which may wait for embeddings. */
   search: Enqueue;
   /** Queues reads of one base during a search. */
   readBase: Enqueue;
   storeText: Enqueue;
-  /** Uses no database. The embedder limits the requests that its endpoint gets. */
+  /** Queues embeddings, which use no database. The embedder limits the requests to its endpoint. */
   vectorize: Enqueue;
 }
 

@@ -27,8 +27,8 @@ const uploaded = z.object({
 const fileRefusals = ['UPLOAD_EMPTY', 'UPLOAD_TOO_LARGE', 'UPLOAD_TYPE_DIFFERS', 'QUOTA_EXCEEDED'];
 
 /**
- * Checks the stored object, not the declaration. Bytes that are uploaded later are never parsed. @throws DomainError
- * `invalid`, `notFound`, `unavailable`
+ * Confirms an upload. Checks the stored object rather than the declared facts. Bytes that arrive later are never parsed.
+ * @throws DomainError `invalid`, `notFound`, `unavailable`
  */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
@@ -54,10 +54,10 @@ export async function confirmKnowledgeDocumentUpload(
   const readStored = async () => {
     const stored = await storedFacts(files, objectStorageKey);
     if (stored) return stored;
-    await readUnused(); // the upload may have ended, which deletes the file
+    await readUnused(); // throws another error if the upload has ended, which deletes the file
     throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
   };
-  await readStored(); // a confirm before the PUT must not end the upload
+  await readStored(); // a confirmation that comes before the PUT must not end the upload
   const quotas = await quotasOf(caller);
   await files.refuseUploads(objectStorageKey, { forMs: mayArriveMs });
   const stored = await readStored();

@@ -17,8 +17,8 @@ interface SettleUpload {
 }
 
 /**
- * Schedules two jobs per upload: one for when its URL has expired, one for when no PUT can be in progress any more.
- * Nothing scans for old uploads.
+ * Schedules two jobs for an upload: one after its URL has expired, and one after no PUT can be in progress. So no scan for old uploads is
+ * needed.
  */
 export async function settleLater(db: TenantDb, uploadId: number, objectKey: string): Promise<void> {
   const upload = { key: String(uploadId), data: { uploadId, objectKey } };

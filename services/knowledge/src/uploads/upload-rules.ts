@@ -13,19 +13,19 @@ export const uploadTypes: readonly string[] = [
 export const maxUploadBytes = 20 * 2 ** 20;
 export const uploadUrlMs = 15 * 60_000;
 /**
- * Until this long after the request, a PUT that began in time may be in progress. An upload without a file by then is
- * refused.
+ * Time in ms after the request during which a PUT that began before the URL expired may still run. An upload without a file after this time
+ * is refused.
  */
 export const mayArriveMs = 2 * uploadUrlMs;
 /**
- * How many uploads of a tenant may be younger than `mayArriveMs`, confirmed or not, for each one that may be open: with the default of 100
- * more than the 300 that one client may request in that time.
+ * How many uploads younger than `mayArriveMs`, confirmed or not, a tenant may have for each upload that may be open. With the default of
+ * 100 open uploads, that is more than the 300 that one client may request in that time.
  */
 export const recentPerOpen = 4;
-/** After this long no PUT can be in progress, and unconfirmed files are deleted. */
+/** Time in ms after which no PUT can be in progress and unconfirmed files are deleted. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 
-/** How much larger than declared a file may be: this, or an eighth if that is more. */
+/** How much larger than declared a file may be: this many bytes, or an eighth if an eighth is more. */
 const toleratedBytes = 256 * 2 ** 10;
 const toleratedShare = 1 / 8;
 

@@ -25,9 +25,10 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
   const refusal = { refusedAt: knex.raw('parley_now()') };
   return {
     /**
-     * Opens an upload. The caller must hold the lock on the tenant's usage, so that concurrent requests do not exceed
-     * the limits. A confirmed upload counts while a PUT to its URL is possible: its file may be replaced by a larger one.
-     * @throws DomainError `tooManyRequests` at `maxOpen` unconfirmed ones of the tenant, or at `recentPerOpen` times as many recent ones
+     * Opens an upload. The caller must hold the lock on the tenant's usage, so that concurrent requests do not exceed the limits. A
+     * confirmed upload counts while a PUT to its URL is possible, because a larger file may replace its file.
+     * @throws DomainError `tooManyRequests` if the tenant has `maxOpen` unconfirmed uploads, or `recentPerOpen` times as many recent
+     * uploads
      */
     async open(upload: NewUpload, maxOpen: number): Promise<number> {
       const maxRecent = maxOpen * recentPerOpen;
@@ -62,7 +63,7 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       return mine().where({ id }).first();
     },
 
-    /** Undefined if there is no such upload for the base, or it was removed. */
+    /** Locks an upload. Returns undefined if the base has no such upload, or if it was removed. */
     async lock(knowledgeBaseId: number, objectKey: string): Promise<Upload | undefined> {
       return mine().where({ knowledgeBaseId, objectKey }).forUpdate().first();
     },
@@ -71,12 +72,12 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       await mine().where({ id }).update({ documentId });
     },
 
-    /** Ends an upload that is still open. It counts for `maxOpen` until no PUT to its URL is possible. @returns whether it was open */
+    /** Ends an upload that is still open. It counts toward `maxOpen` until no PUT to its URL is possible. @returns whether it was open */
     async refuse(id: number): Promise<boolean> {
       return (await open().where({ id }).update(refusal)) > 0;
     },
 
-    /** The same for all open uploads of a base. @returns their object keys */
+    /** Ends all open uploads of a base. @returns their object keys */
     async refuseAll(knowledgeBaseId: number): Promise<string[]> {
       const refused = await open().where({ knowledgeBaseId }).update(refusal, ['objectKey']);
       return refused.map(({ objectKey }) => objectKey);
