@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FileType } from './file-types.ts';
 
-/** The type of a file's content, independent of its name. */
+/** The type of a file, detected from its content rather than its name. */
 export type ContentKind = FileType | 'pptx' | 'zip' | 'oldOffice' | 'image' | 'text' | 'binary';
 
 const images = ['89504e470d0a1a0a', 'ffd8ff', '474946383761', '474946383961', '49492a00', '4d4d002a'];
@@ -13,8 +13,8 @@ const compoundFile = 'd0cf11e0a1b11ae1';
 const pdfMarkWithin = 1_024;
 
 /**
- * Detects the type from the first bytes. Archives are distinguished by their parts (`archiveKindOf`), text by its
- * bytes. A PDF can be plain text throughout, and a text can be about PDF, so in doubt the declared type is used.
+ * Detects the type from the first bytes. Archives are distinguished later by their parts (`archiveKindOf`), text by its bytes. The whole
+ * content of a PDF can be text, and a text can quote PDF syntax, so in doubt the declared type is used.
  */
 export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   const start = bytes.toString('hex', 0, 8);
@@ -23,7 +23,7 @@ export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   if (startsWith(compoundFile)) return 'oldOffice';
   const pdfHeader = bytes.subarray(0, pdfMarkWithin).indexOf('%PDF-');
   if (isText(bytes)) {
-    // Whatever it begins with: it may be about file formats.
+    // The beginning alone is not enough, because a text may be about file formats.
     const isPdf = declared === 'pdf' ? pdfHeader >= 0 : pdfHeader === 0 && hasPdfEnd(bytes);
     return isPdf ? 'pdf' : 'text';
   }

@@ -1,9 +1,9 @@
-/** How a count of a list is shown, by its `w:numFmt`. */
+/** Formats the number of a list item, as `w:numFmt` specifies. */
 type Show = (count: number) => string;
 
 const decimal: Show = String;
 
-/** Repeats after its last sign, as letters do: z, aa, bb. */
+/** After the last sign, repeats each sign, as lists with letters do: z, aa, bb. */
 function repeating(signs: string): Show {
   const each = [...signs];
   const maxTimes = 30;
@@ -13,13 +13,13 @@ function repeating(signs: string): Show {
   };
 }
 
-/** Signs for the first counts alone; the others are decimal. */
+/** Uses signs for the first numbers only; later numbers are decimal. */
 function listed(signs: string | string[]): Show {
   const each = [...signs];
   return (count) => each[count - 1] ?? decimal(count);
 }
 
-/** Digit by digit. */
+/** Replaces each decimal digit. */
 function digits(zeroToNine: string): Show {
   const each = [...zeroToNine];
   return (count) => decimal(count).replaceAll(/\d/gu, (digit) => each[Number(digit)] ?? digit);
@@ -59,14 +59,14 @@ interface Ideographs {
   digits: string;
   /** Numerals of ten, hundred and thousand. */
   units: string;
-  /** The text for empty places; '' if they are omitted. */
+  /** The text for a zero between other digits; '' if zeros are omitted. */
   zero: string;
-  /** Whether ten is `一十`. Eleven to nineteen follow it. */
+  /** Whether 10 is written `一十`, with the sign for one. 11 to 19 are then written in the same way. */
   oneBeforeTen?: boolean;
   oneBeforeHundred?: boolean;
 }
 
-/** 105 is `一百零五`. From ten thousand on digit by digit. */
+/** Formats 105 as `一百零五`. Numbers from ten thousand on are written digit by digit. */
 function counted({ digits: shown, units, zero, oneBeforeTen = false, oneBeforeHundred = true }: Ideographs): Show {
   const digit = [...shown];
   const unit = ['', ...units];
@@ -242,7 +242,10 @@ const shown: Record<string, Show> = {
   thaiLetters: repeating('กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ'),
 };
 
-/** A count as Word shows it; decimal in a format that is not known. @param custom what `custom` begins with, e.g. `001, 002, 003, ...` */
+/**
+ * Formats a count as Word shows it; decimal if the format is unknown. @param custom the beginning of a `custom` format, e.g. `001, 002,
+ * 003, ...`
+ */
 export function shownCount(count: number, format: string, custom = ''): string {
   if (format === 'custom') return decimal(count).padStart(Math.min(9, /^0*1/u.exec(custom)?.[0].length ?? 1), '0');
   return (Object.hasOwn(shown, format) ? shown[format] : undefined)?.(count) ?? decimal(count);

@@ -18,7 +18,7 @@ export interface DocumentReader extends Part {
 }
 
 export interface DocumentReaderOptions extends ReadLimits {
-  /** Processes that run or wait for a file at once, unless more files than that are read at once. */
+  /** Maximum number of processes, busy or idle, unless more files than that are read at the same time. */
   maxProcesses: number;
   /** How long a process waits for the next file of its tenant. Default 30,000. */
   idleMs?: number;
@@ -31,14 +31,15 @@ interface Idle {
 }
 
 /**
- * A process that uses more than this share of its memory gets no further file. Most of it is garbage, which the next
- * file would reuse.
+ * A process that uses more than this share of its memory gets no further file. Below this share, most of its memory is garbage that the
+ * next file can reuse.
  */
 const reusableBelow = 0.9;
 
 /**
- * A process takes the next file of the same tenant, because its start may take longer than a file, and ends after any problem. A file
- * that exhausts a used one is read again in a new one: what earlier files left must not count against it.
+ * Reads files in processes. A process also reads the next file of the same tenant, because starting a process may take longer than reading
+ * a file. A process ends after any problem. If a file exhausts a used process, a new process reads the file again, because the memory left
+ * by earlier files must not count against it.
  */
 export function documentReader(
   { maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions,

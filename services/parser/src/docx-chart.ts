@@ -19,7 +19,7 @@ export interface Chart {
   isWithoutValues: boolean;
 }
 
-/** The titles of a chart, and each of its series as the values by category that it was last drawn with. */
+/** Reads the titles of a chart and the values of each series by category, as they were when the chart was last drawn. */
 export async function readChart(part: Part, maxCharacters: number): Promise<Chart> {
   const path: string[] = [];
   const blocks: Block[] = [];

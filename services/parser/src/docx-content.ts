@@ -15,7 +15,7 @@ export interface Paragraph {
   text: string;
   label: Label | undefined;
   headingLevel: number | undefined;
-  /** Visible characters of the file that it holds. */
+  /** Number of the file's visible characters in the paragraph. */
   characters: number;
 }
 
@@ -26,11 +26,11 @@ export interface Table {
 }
 
 export interface Story {
-  /** Visible characters in the part. */
+  /** Number of visible characters in the part. */
   seen: number;
-  /** Signs of fonts of symbols that have no character. */
+  /** Number of signs in symbol fonts that correspond to no character. */
   unknownSigns: number;
-  /** Documents within the document that are not read. */
+  /** Number of embedded documents, which are not read. */
   embedded: number;
 }
 
@@ -38,26 +38,26 @@ export interface StoryReader {
   styles: DocxStyles;
   /** Without numbering, paragraphs have no labels. */
   numbering?: DocxNumbering;
-  /** A block of the part's body, in its order. */
+  /** Receives the blocks of the part's body in order. */
   write: (block: Block) => void;
-  /** A note or a comment, once it ends. */
+  /** Receives a note or a comment at its end. */
   writeNote?: (note: { element: string; id: string; blocks: Block[]; seen: number }) => void;
   /** The text that represents a reference to a note. */
   noteMark?: (element: 'footnote' | 'endnote', id: string) => string;
-  /** Blocks of another part, by the relation that a drawing names. */
+  /** Returns the blocks of another part, which a drawing refers to by a relationship. */
   drawn?: (relation: string) => Block[];
   /** Maximum characters of text in memory, and maximum cells. */
   maxCharacters: number;
 }
 
-/** Elements that Word does not show: deleted or moved text, earlier formats, and content with a visible alternative. */
+/** Elements that Word does not show: deleted or moved text, earlier formatting, and content for which there is a visible alternative. */
 const unseen = new Set([
   'del',
   'moveFrom',
   'delText',
   'instrText',
   'delInstrText',
-  'rt', // how an ideograph is pronounced
+  'rt', // the pronunciation of an ideograph
   'pPrChange',
   'rPrChange',
   'tblPrChange',
@@ -110,28 +110,28 @@ interface OpenNote {
   seenBefore: number;
 }
 
-/** A field: its result is shown, its code is not. */
+/** A field. Word shows its result, but not its code. */
 interface Field {
   paragraph: OpenParagraph | undefined;
   isCode: boolean;
-  /** The text that the code hides. It is shown after all if the field has no end. */
+  /** Text hidden by the field's code. If the field has no end, this text is shown after all. */
   held: { at: number; text: string; counted: number }[];
 }
 
 type Container = OpenParagraph | OpenTable | OpenCell | OpenNote;
 
-/** Reads a part from its start to its end; each text is in one block, once. */
+/** Reads a part from start to end. Each text occurs in exactly one block. */
 export async function readStory(part: Part, reader: StoryReader): Promise<Story> {
   const { styles, numbering, write, writeNote, noteMark, drawn, maxCharacters } = reader;
   const story: Story = { seen: 0, unknownSigns: 0, embedded: 0 };
   const path: string[] = [];
   const containers: Container[] = [];
   const runs: { isHidden: boolean; font: string }[] = [];
-  /** The fields that are open, by story: a cell, a note and a text box have their own, and none outlives it. */
+  /** Open fields by story. Each cell, note and text box is a story with its own fields, which end with the story. */
   const fieldsOfStories: Field[][] = [[]];
-  /** Fields that were deleted as a whole, from their begin on. */
+  /** Number of open fields that were deleted as a whole, from their beginning. */
   let deletedFields = 0;
-  /** For each open `AlternateContent`, the number of characters before it: the first alternative with text is read. */
+  /** For each open `AlternateContent`, the number of characters before it. Only the first alternative with text is read. */
   const alternatives: { seen: number; isRead: boolean }[] = [];
   const carried = new Map<Container | undefined, Pick<OpenParagraph, 'parts' | 'characters' | 'after'>>();
   let unseenDepth = 0;
@@ -181,7 +181,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     for (const block of closed.after) emit(block);
   }
 
-  /** Closes a paragraph that nothing continues. */
+  /** Closes a paragraph that was to be continued when no paragraph follows. */
   function endContainer(container: Container | undefined): void {
     const rest = carried.get(container);
     if (!rest) return;
@@ -259,7 +259,10 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     if (fields.length > maxNesting) throw new FileProblem('tooDeep');
   }
 
-  /** A deleted field end belongs to the field that was deleted with it, else to one whose begin remains. */
+  /**
+   * Handles a deleted part of a field. A deleted end belongs to a field that was deleted with it, otherwise to a field whose beginning
+   * remains.
+   */
   function addDeletedFieldPart(type: string | undefined): void {
     if (type === 'begin') deletedFields += 1;
     else if (deletedFields === 0) addFieldPart(type);
@@ -292,7 +295,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     mathCharacters = 0;
     if (text === '') return;
     story.seen -= counted;
-    // A displayed equation has its own line.
+    // A displayed equation begins on its own line.
     const open = paragraph();
     const isLine = path.includes('oMathPara') && open?.parts.some((each) => each.trim() !== '');
     addText(isLine ? `\n${text}` : text, counted);
@@ -456,7 +459,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     addOrHold(shown.replaceAll('\u00ad', ''), visibleCharacters(some));
   }
 
-  /** Fonts of symbols have their signs at private places. */
+  /** Symbol fonts use private code points for their signs. */
   function withoutPrivateSigns(some: string, font: string): string {
     return some.replaceAll(allPrivateSigns, (sign) => {
       const found = symbolOf(font, sign.charCodeAt(0));

@@ -7,10 +7,10 @@ interface Node {
   properties: Record<string, string>;
 }
 
-/** Word itself nests far less. */
+/** Far more than Word nests equations itself. */
 const maxDepth = 300;
 
-/** An equation as linear text, near to what Word's own linear form is: `P=(a·r)/360`. */
+/** Builds an equation as linear text, similar to Word's own linear format: `P=(a·r)/360`. */
 export function mathBuilder() {
   const nodes: Node[] = [{ name: 'oMath', parts: [], properties: {} }];
   return {
@@ -81,7 +81,7 @@ function linear({ name, parts, properties }: Node): string {
   }
 }
 
-/** Adds brackets around anything but a single number or word. */
+/** Adds brackets unless the text is a single number or word. */
 function grouped(text: string): string {
   return /^(?:\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+)$/u.test(text) || isBracketed(text) ? text : `(${text})`;
 }

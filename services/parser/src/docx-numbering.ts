@@ -11,7 +11,7 @@ export interface Label {
   level: number;
 }
 
-/** A paragraph's own place in a list; its style may have another. */
+/** A list position set by the paragraph itself. The paragraph's style may set another one. */
 export interface ListPlace {
   numId?: string | undefined;
   level?: number | undefined;
@@ -22,7 +22,7 @@ interface Level {
   format?: string;
   custom?: string;
   text?: string;
-  /** Begins anew after a level up to this one, from 1; 0: never. Default: after any higher one. */
+  /** Restarts after a level up to this one, counted from 1; 0: never restarts. Default: restarts after any higher level. */
   restart?: number;
   style?: string;
   isLegal?: boolean;
@@ -42,7 +42,7 @@ interface Instance {
 
 interface Counts {
   values: (number | undefined)[];
-  /** Instances, and their levels, that have begun. */
+  /** Instances and their levels that have already counted. */
   begun: Set<string>;
 }
 
@@ -94,7 +94,7 @@ export async function readNumbering(part: Part | undefined, styles: DocxStyles):
   return docxNumbering(lists, instances, styles);
 }
 
-/** Word reads the first of two formats: an older one follows for programs that do not know it. */
+/** Word uses the first of two formats. The second is an older format for programs that do not know the first. */
 function readLevel(level: Level, name: string, value: string | undefined, custom: string | undefined): void {
   if (name === 'start') level.start = countOf(value);
   else if (name === 'numFmt' && level.format === undefined) {
@@ -116,7 +116,7 @@ function countOf(value: string | undefined): number {
 function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance>, styles: DocxStyles) {
   const counts = new Map<string, Counts>();
 
-  /** The list that has the levels: it may be named by a style. */
+  /** Returns the list that defines the levels, which a style may refer to. */
   function listOf(id: string): { id: string; list: List | undefined } {
     const list = lists.get(id);
     const numId = list?.styleLink === undefined ? undefined : styles.get(list.styleLink).numId;
@@ -135,7 +135,7 @@ function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance
   }
 
   return {
-    /** Undefined for a paragraph in no list. */
+    /** Returns the label of a paragraph; undefined if it is in no list. */
     label(own: ListPlace, style: DocxStyle): Label | undefined {
       const numId = own.numId ?? style.numId;
       const instance = numId === undefined || numId === '0' ? undefined : instances.get(numId);

@@ -7,7 +7,7 @@ export interface DocxStyle {
   headingLevel?: number | undefined;
   numId?: string | undefined;
   listLevel?: number | undefined;
-  /** Styles from this one to the one that has the numbering: a level of a list may name any. */
+  /** The ids of this style and its base styles, up to the style with the numbering. A level of a list may refer to any of these. */
   numberedAs: string[];
   isHidden: boolean;
 }
@@ -39,7 +39,7 @@ export async function readStyles(part: Part | undefined): Promise<DocxStyles> {
           style = { name: '' };
           own.set(valueOf(attributes, 'styleId') ?? '', style);
           const isDefault = valueOf(attributes, 'type') === 'paragraph' && isOn(valueOf(attributes, 'default') ?? '0');
-          // Paragraphs that name no style have it.
+          // The style of paragraphs that name no style.
           if (isDefault) own.set('', style);
         }
         if (!style) return;

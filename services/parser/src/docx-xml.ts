@@ -2,7 +2,7 @@ export type { Part } from './office-xml.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** An attribute whatever its prefix. */
+/** Returns an attribute, whatever its prefix is. */
 export function valueOf(attributes: Attributes, name = 'val'): string | undefined {
   const usual = attributes[`w:${name}`];
   if (usual !== undefined) return usual;

@@ -23,7 +23,7 @@ export type Problem =
   | 'replaced'
   | 'gone';
 
-/** A problem of the file. It quotes nothing of its content. */
+/** A problem of the file. The error does not quote the file's content. */
 export class FileProblem extends Error {
   override name = 'FileProblem';
   readonly problem: Problem;
@@ -38,7 +38,7 @@ export class FileProblem extends Error {
 }
 
 export interface ReadLimits {
-  /** Limit of processor time. */
+  /** Limit of processor time, in ms. */
   timeoutMs: number;
   maxMemoryMb: number;
   maxCharacters: number;
@@ -76,7 +76,7 @@ export function reasonOf({ problem, found }: FileProblem, type: FileType, limits
   return reasons[problem];
 }
 
-/** The problem of a file that crashed each process that read it. */
+/** Shown to the tenant for a file that crashed every process that read it. */
 export const endedItsReaders = 'The file could not be read: each attempt to read it ended unexpectedly.';
 
 const typeNames: Record<FileType, string> = {

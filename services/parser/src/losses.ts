@@ -23,13 +23,13 @@ export interface Loss {
   what: string;
 }
 
-/** Charts that were read without their values. */
+/** Returns the loss for charts that were read without their values. */
 export function lostValues(charts: number): Loss[] {
   if (charts === 0) return [];
   return [{ kind: 'chartValues', what: `values of ${counted(charts, 'chart')} not read: the file does not hold them` }];
 }
 
-/** `1 comment`, `2,000 comments`. */
+/** Returns a count with its noun: `1 comment`, `2,000 comments`. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -11,7 +11,7 @@ export interface ReadText {
 
 export type MarkdownWriter = ReturnType<typeof markdownWriter>;
 
-/** Joins a text and stops with `tooLong` soon after its limit, so that an endless file does not fill memory. */
+/** Joins parts of a text. Throws `tooLong` soon after the limit is exceeded, so that an endless file does not fill memory. */
 export function markdownWriter(maxCharacters: number) {
   const parts: string[] = [];
   let length = 0;
@@ -60,7 +60,7 @@ export function heading(level: number, text: string): string {
   return `${'#'.repeat(Math.min(6, level))} ${oneLine(text)}\n\n`;
 }
 
-/** The first row is the header. Rows are padded to its width. */
+/** Formats a table. The first row is the header, and other rows are padded to its width. */
 export function table(rows: readonly string[][]): string {
   return `${tableHead(rows[0] ?? [])}${rows.slice(1).map(tableRow).join('')}\n`;
 }

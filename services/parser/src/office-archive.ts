@@ -12,7 +12,7 @@ const localHeaderBytes = 30;
 
 export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
 
-/** Parts that are unpacked within limits. @throws FileProblem before anything is unpacked. */
+/** Opens an archive whose parts are unpacked within limits. @throws FileProblem before anything is unpacked */
 export async function openOfficeArchive(
   bytes: Buffer,
   type: 'docx' | 'xlsx',
@@ -96,12 +96,12 @@ function checkEntries(entries: Entry[], archiveBytes: number, maxInflatedBytes: 
   if (names.size < entries.length) throw new FileProblem('invalidArchive');
 }
 
-/** Part names in a package are case-insensitive. */
+/** Returns a key for a part's name, because part names in a package are case-insensitive. */
 function nameKey({ fileName }: Pick<Entry, 'fileName'>): string {
   return fileName.toLowerCase();
 }
 
-/** yauzl has no codes. */
+/** Detects a size error by its message, because the errors of yauzl have no codes. */
 function isSizeError(error: unknown): boolean {
   return error instanceof Error && /(?:too many|not enough) bytes in the stream/u.test(error.message);
 }

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { OfficeArchive } from './office-archive.ts';
 import { readXml } from './office-xml.ts';
 
-/** Parts that a part is related to, by the id of the relation. */
+/** The parts that a part has relationships with, by the id of the relationship. */
 export type Targets = Map<string, { type: string; part: string }>;
 
 export function partOf(targets: Targets, wanted: string): string | undefined {

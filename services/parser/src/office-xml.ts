@@ -2,14 +2,14 @@ import { SaxesParser } from 'saxes';
 import { FileProblem } from './file-problem.ts';
 import { decodedXml } from './xml-encoding.ts';
 
-/** Names are without their prefix. */
+/** Handlers get names without the prefix. */
 export interface XmlHandlers {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;
   close?: (name: string) => void;
 }
 
-/** Gets the events of a part before its reader. */
+/** Receives the events of a part before the reader does. */
 export type TextCounter = Required<XmlHandlers>;
 
 export interface Part {
@@ -22,7 +22,9 @@ const maxDepth = 2_000;
 /** Elements that later versions of Office, or other programs, add. */
 const extensions = 'extLst';
 
-/** Reads a part once from its start to its end, without extensions, in time that grows with its length alone. @throws FileProblem; Error for broken XML. */
+/**
+ * Reads a part once from start to end, without extensions, in time proportional to its length. @throws FileProblem; Error for invalid XML
+ */
 export async function readXml({ chunks, counter }: Part, { open, text, close }: XmlHandlers): Promise<void> {
   const parser = new SaxesParser({ position: false, xmlns: false });
   let depth = 0;

@@ -19,15 +19,15 @@ import { warningsOf } from './warnings.ts';
 export interface ParseDocumentJob {
   documentId: number;
   version: number;
-  /** How often it has waited for knowledge or the object store. */
+  /** How often the job has waited for knowledge or the object store. */
   waits?: number;
 }
 
 export const parseKind = 'parser.parse';
 
-/** A file that ends its reader, or this process, so often is FAILED. */
+/** A file that ends its reader or this process this many times is FAILED. */
 const maxAttempts = 5;
-/** Most documents are parsed within this grace time; another process starts the others anew. */
+/** Grace time in ms. Most documents are parsed within it; another process starts the others again. */
 const stopGraceMs = 5_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 const completeTimeoutMs = 60_000;
@@ -58,7 +58,7 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
 
 /**
  * Parses a document.
- * @throws DomainError `notFound` if the document is no longer waited for; `unavailable` if knowledge or the store does not respond
+ * @throws DomainError `notFound` if knowledge no longer waits for this version; `unavailable` if knowledge or the store does not respond
  */
 async function parseDocument(ports: Ports, config: ParserConfig, run: JobRun<ParseDocumentJob>): Promise<void> {
   const { documentId, version } = run.data;

@@ -4,7 +4,7 @@ import type { Row, Segment } from './pdf-rows.ts';
 /** A line of a page as it is read. */
 export type Line = Segment;
 
-/** Rows that belong to one line distance further apart than this many sizes are no columns side by side. */
+/** Maximum distance of rows in one block of columns, in font sizes. */
 const maxRowGap = 3;
 const maxColumns = 4;
 /**
@@ -17,8 +17,8 @@ const proseShare = 0.3;
 const wordsOfProse = 2.5;
 
 /**
- * The rows of a page as lines. Where columns of prose were written row by row, each is read from its top to its end. Rows of a table
- * have gaps as well: they stay as they are, and so do terms with their meanings.
+ * Converts the rows of a page to lines. Where columns of prose were written row by row, reads each column from top to bottom. Table rows
+ * also have gaps, but they are not reordered, and neither are terms with their definitions.
  */
 export function linesOf(rows: Row[]): Line[] {
   const lines: Line[] = [];
@@ -90,7 +90,7 @@ function continues(row: Row, before: Row, size: number): boolean {
   return gap > 0 && gap < maxRowGap * size && row.segments.every((each) => Math.abs(each.size - size) < 0.2 * size);
 }
 
-/** The column of a segment and the gaps outside it; -1 if the segment overlaps a gap. */
+/** Returns the column of a segment and the gaps around the column; -1 if the segment overlaps a gap. */
 function place(segment: Segment, gaps: { from: number; to: number }[]): number {
   let column = 0;
   for (const gap of gaps) {
@@ -113,7 +113,7 @@ function isProse(column: Segment[]): boolean {
   return words >= wordsOfProse * column.length && later.length >= Math.max(1, proseShare * (column.length - 1));
 }
 
-/** A word of scripts without spaces counts as one for each three characters. */
+/** Counts words. In scripts without spaces, three characters count as a word. */
 function wordsIn(text: string): number {
   const wide = text.match(/[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}]/gu)?.length ?? 0;
   return text.trim().split(/\s+/u).length + wide / 3;

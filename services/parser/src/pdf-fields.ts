@@ -30,7 +30,7 @@ export interface Field {
   top: number;
 }
 
-/** Hidden, or not for the screen. */
+/** Flags of annotations that are hidden or not shown on the screen. */
 const hiddenFlags = 2 | 32;
 /** If a page has more fields than this, they follow its text instead of being placed inside it. */
 const maxPlaced = 2_000;
@@ -117,7 +117,7 @@ function nearest<T>(values: T[], distance: (value: T) => number | undefined): nu
   return found?.at;
 }
 
-/** Distance of a baseline from the field's first line; undefined outside the field. */
+/** Returns the distance of a baseline from the field's first line; undefined outside the field. */
 function besideBy({ bottom, top }: Field, y: number, size: number): number | undefined {
   if (y < bottom - 0.5 * size || y > top - 0.2 * size) return undefined;
   const isTall = top - bottom > 2.5 * size;

@@ -1,21 +1,18 @@
 import type { Segment } from './pdf-rows.ts';
 
-/** The cells of a row in reading order; a column may have none in it. */
+/** The cells of a row in reading order; undefined for a column without text in this row. */
 type Cells = (Segment | undefined)[];
 
-/**
- * Minimum share of the rows, down to the last term, that continue a meaning without a term. A column of prose has fewer
- * such rows.
- */
+/** Minimum share of rows without a term, up to the last term. Such rows continue a definition; columns of prose have fewer of them. */
 const meaningAlone = 0.3;
 const fewestTerms = 3;
 const longestHeader = 2;
 const sentenceEnd = /[.!?:;。！？：；]["'”’»)\]]*$/u;
-/** A term in small letters, or a short one in a script that has none. */
+/** A term that begins with a lower-case letter, or a short term in a script without case. */
 const termAlone = /^(?:\p{Ll}|\p{Lo}.{0,11}$)/u;
 const punctuation = /[.,;:!?。，；：！？、،؛؟।]/u;
 
-/** The lines of rows that hold terms and their meanings, each term before its meaning. Undefined for columns of prose. */
+/** Returns the lines of rows with terms and definitions, each term before its definition. Returns undefined for columns of prose. */
 export function entriesOf(rows: Cells[]): Segment[] | undefined {
   if (rows[0]?.length !== 2) return undefined;
   const starts = startsOf(rows);
@@ -34,14 +31,14 @@ export function entriesOf(rows: Cells[]): Segment[] | undefined {
   });
 }
 
-/** The rows that begin an entry. */
+/** Returns the rows in which an entry begins. */
 function startsOf(rows: Cells[]): number[] | undefined {
   const withTerm = rows.flatMap(([term], n) => (term ? [n] : []));
   if (withTerm[0] === 0 && (hasGapsOfTerms(rows, withTerm) || hasTermsAlone(rows, withTerm))) return withTerm;
   return commonStarts(rows);
 }
 
-/** Terms beside the first line of a meaning that has several lines. */
+/** Reports whether terms stand only beside the first line of definitions with several lines. */
 function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   const down = rows.slice(0, (withTerm.at(-1) ?? 0) + 1);
   if (down.some(([, meaning]) => !meaning)) return false;
@@ -52,7 +49,7 @@ function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   );
 }
 
-/** Such terms without punctuation, possibly below column headings. */
+/** Reports whether the first column has only terms without punctuation, possibly below a column heading. */
 function hasTermsAlone(rows: Cells[], withTerm: number[]): boolean {
   const terms = withTerm.map((n) => rows[n]?.[0]?.text.trim() ?? '');
   const isHeader = rows[0]?.every((cell) => cell && cell.text.trim().split(/\s+/u).length <= longestHeader);
@@ -60,7 +57,7 @@ function hasTermsAlone(rows: Cells[], withTerm: number[]): boolean {
   return terms.length >= fewestTerms && terms.every((text) => termAlone.test(text) && !punctuation.test(text));
 }
 
-/** Rows in which both columns begin anew, if neither does so elsewhere: columns of prose have their sentences in different rows. */
+/** Returns the rows in which both columns begin a sentence. Undefined if a single column begins one anywhere, as columns of prose do. */
 function commonStarts(rows: Cells[]): number[] | undefined {
   const starts = [0];
   let above = '';

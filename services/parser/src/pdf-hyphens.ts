@@ -1,8 +1,8 @@
 const hyphenAtEnd = /[\p{L}\p{M}\p{N}][-\u2010\u2011\u00ad]$/u;
 const isolated = /\s/u;
-/** `pre- and post-`: the second part is left out, not cut off. */
+/** Words after a hyphen as in `pre- and post-`, where the hyphen does not split a word. */
 const conjunction = /^(?:and|or|und|oder|bzw\.?|et|ou|y|o|e|to|bis|en|of)$/u;
-/** First parts that are written with a hyphen far more often than they are the beginning of a longer word. */
+/** Word parts that are usually followed by a hyphen, and rarely begin a longer word. */
 const firstParts = new Set(['well', 'self', 'non', 'ex', 'quasi', 'vice', 'half']);
 /** Both parts of a word that keeps its hyphen: numbers, and compounds with two equal vowels at the hyphen. */
 const hyphenated = [
@@ -14,11 +14,11 @@ const suffix = /^(?:ness|ish|less|hood|being|ence)/u;
 const word = /[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu;
 
 export interface WordsOf {
-  /** Whether the document has this word, in small letters, elsewhere within a line. */
+  /** Reports whether the document contains this word in lower case elsewhere within a line. */
   has(word: string): boolean;
 }
 
-/** The words of the lines, computed at the first use, because most documents need none. */
+/** Collects the words of the lines at the first use, because most documents do not need them. */
 export function wordsOf(lines: () => Iterable<{ text: string }>): WordsOf {
   let words: Set<string> | undefined;
   return {

@@ -5,18 +5,21 @@ import { joinedAtHyphen, type WordsOf, wordsOf } from './pdf-hyphens.ts';
 /** Minimum font size of headings of the first, second and third level, in body font sizes. */
 const headingFactors = [1.7, 1.35, 1.15];
 const longestHeading = 200;
-/** In line distances: lines further apart belong to different paragraphs. */
+/** In line distances: lines that are further apart belong to different paragraphs. */
 const paragraphGap = 1.3;
-/** The same in font sizes, if the line distance cannot be measured. */
+/** The same limit in font sizes, for pages whose line distance cannot be measured. */
 const unmeasuredGap = 1.6;
-/** In font sizes: the lines of one title are closer than this. */
+/** Maximum distance between lines of the same title, in font sizes. */
 const titleGap = 1.75;
 const fewestGaps = 3;
 const bullet = /^[•◦▪‣●○■∙·–—-]\s+/u;
 const numbered = /^(?:\p{N}+[.)]|\p{N}+\.\p{N}|[•◦▪‣●○■∙·–—-]\s)/u;
 const sentenceEnd = /[.!?:;。！？：…]["'”’»)\]]*$/u;
 
-/** The lines of each page as Markdown: headings by size, paragraphs by the distance of lines, words that a line end cut in two joined. */
+/**
+ * Writes the lines of each page as Markdown. Headings are found by font size, and paragraphs by the distance of lines. Words split at a
+ * line end are joined.
+ */
 export function writerOfPages(pages: Line[][]): (lines: Line[]) => string {
   const bodySize = bodySizeOf(pages);
   const words = wordsOf(() => pages.flat());
@@ -36,7 +39,7 @@ function bodySizeOf(pages: Line[][]): number {
   return [...characters].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0;
 }
 
-/** The distance from each line to the next one of its size, in font sizes. */
+/** Returns the distance from each line to the next line of the same size, in font sizes. */
 function gapsOf(lines: Line[]): number[] {
   return lines.slice(1).flatMap((line, n) => {
     const before = lines[n] as Line;
@@ -45,7 +48,7 @@ function gapsOf(lines: Line[]): number[] {
   });
 }
 
-/** The most frequent value, the smallest if several are; undefined if there are too few. */
+/** Returns the most frequent distance, or the smallest of several; undefined if there are too few distances. */
 function lineDistance(gaps: number[]): number | undefined {
   if (gaps.length < fewestGaps) return undefined;
   const counts = new Map<number, number>();
@@ -58,7 +61,7 @@ function lineDistance(gaps: number[]): number | undefined {
 
 interface PageStyle {
   bodySize: number;
-  /** The distance of lines, in font sizes. */
+  /** The usual distance of lines, in font sizes. */
   distance: number;
   words: WordsOf;
 }
@@ -66,7 +69,7 @@ interface PageStyle {
 interface Block {
   level: number | undefined;
   text: string;
-  /** The last line of it. */
+  /** The last line of the block. */
   last: Line;
 }
 
@@ -104,7 +107,7 @@ function beginsParagraph(line: Line, { text, last }: Block, distance: number): b
   const gap = last.y - line.y;
   const size = Math.max(line.size, last.size);
   if (gap > -0.5 * size) return gap > paragraphGap * distance * size;
-  // The next column or other text further up continues the paragraph if its sentence continues.
+  // A line further up, such as the first line of the next column, continues the paragraph if it continues the sentence.
   return sentenceEnd.test(text) || !/^\p{Ll}/u.test(line.text);
 }
 

@@ -8,16 +8,16 @@ export type PdfPage = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentPr
  */
 export type Picture = 'stamped' | 'blank' | 'scanned' | 'drawn' | 'unreadable';
 
-/** Share of the page; a smaller picture is a logo or a line. */
+/** Minimum share of the page that a scan covers. A smaller picture is a logo or a line. */
 const scanShare = 0.1;
-/** The same for a page with a few words of text, which a smaller picture only illustrates. */
+/** The same share for a page with a few words of text, where a smaller picture is only an illustration. */
 const scanShareBesideText = 0.5;
 /** A page with fewer shapes than this counts as blank. */
 const fewestShapes = 30;
 
 /**
- * Classifies a page by its operators. It was opened with `maxImageSize`, so its pictures were not decoded, and only
- * their positions are known.
+ * Classifies a page by its operators. The page was opened with `maxImageSize`, so its pictures are not decoded and only their positions are
+ * known.
  */
 export async function pictureOn(page: PdfPage, operators: Record<string, number>): Promise<Picture> {
   const { fnArray, argsArray } = await page.getOperatorList();
@@ -44,8 +44,8 @@ export async function pictureOn(page: PdfPage, operators: Record<string, number>
 }
 
 /**
- * Whether one picture covers most of a page. Pictures are skipped, so a picture's position is a transformation in which
- * nothing else is drawn.
+ * Reports whether one picture covers most of a page. Pictures are not decoded, so a picture appears only as a transformation without other
+ * operators.
  */
 export async function isMostlyPicture(page: PdfPage, operators: Record<string, number>): Promise<boolean> {
   const { fnArray, argsArray } = await page.getOperatorList();
@@ -68,7 +68,7 @@ export async function isMostlyPicture(page: PdfPage, operators: Record<string, n
   return false;
 }
 
-/** How many times as large an area becomes. */
+/** Returns the factor by which a matrix enlarges areas. */
 function areaOf(matrix: number[] | null): number {
   const [a = 1, b = 0, c = 0, d = 1] = matrix ?? [];
   return Math.abs(a * d - b * c);

@@ -1,6 +1,6 @@
 import { withoutLetterSpacing } from './pdf-spacing.ts';
 
-/** An item of `getTextContent` of pdf.js, as far as it is used; marks of structure have no `str`. */
+/** An item of pdf.js's `getTextContent`, with the used properties only. Marks of structure have no `str`. */
 export interface TextItem {
   str?: string;
   dir?: string;
@@ -31,26 +31,26 @@ export interface Row {
 }
 
 interface Run extends Segment {
-  /** The place among the texts of the row, in the order of the file. */
+  /** The position among the texts of the row in file order. */
   order: number;
-  /** Whether the file has a space between this text and the one before. */
+  /** Whether the file has a space before this text. */
   spaceBefore: boolean;
   rightToLeft: boolean;
 }
 
-/** In font sizes: a wider gap may separate columns. */
+/** In font sizes. A wider gap may separate columns. */
 const segmentGap = 1;
-/** A narrower gap is no space between words. */
+/** In font sizes. A narrower gap is not a space between words. */
 const wordGap = 0.15;
 /** Maximum offset of a text that is drawn twice to look bold. */
 const boldOffset = 0.2;
 const nextRow = 0.2;
-/** Two texts of one row overlap by at least this share of the smaller one's height, as a superscript does. */
+/** Minimum overlap of two texts in one row, as a share of the smaller text's height. A superscript overlaps this much. */
 const rowOverlap = 0.5;
-/** In font sizes: the depth of letters below the baseline. */
+/** Depth of letters below the baseline, in font sizes. */
 const descent = 0.2;
 
-/** @param isVertical whether the font of that name writes from top to bottom */
+/** Groups the texts of a page into rows. @param isVertical whether the font with this name writes from top to bottom */
 export function rowsOf(items: TextItem[], isVertical: (fontName: string) => boolean): Row[] {
   const rows: Row[] = [];
   let runs: Run[] = [];
@@ -78,7 +78,7 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
   return rows;
 }
 
-/** Forms that Arabic letters have within a word, and their ligatures: fonts name them instead of the letters. */
+/** Shapes of Arabic letters within a word, and ligatures of them. Some fonts map glyphs to these instead of the letters. */
 const presentationForms = /[\ufb50-\ufdff\ufe70-\ufefc]+/gu;
 
 function lettersOf(text: string): string {
@@ -94,12 +94,12 @@ function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
   const distance = Math.abs(place.y - before.y);
   if (place.start < before.start - place.size && distance > nextRow * place.size) return true;
   if (overlapOf(place, before) >= rowOverlap * Math.min(place.size, before.size)) return false;
-  // The lines of two columns need not be level.
+  // Lines in two columns may have different heights.
   const size = Math.max(place.size, before.size);
   return distance > size || Math.max(place.start - before.end, before.start - place.end) < segmentGap * size;
 }
 
-/** The height that two texts share, from below the baseline to the top of a capital. */
+/** Returns the overlap of two texts in height, from below the baseline to the top of a capital. */
 function overlapOf(a: Omit<Segment, 'text'>, b: Omit<Segment, 'text'>): number {
   const top = Math.min(a.y + (1 - descent) * a.size, b.y + (1 - descent) * b.size);
   return top - Math.max(a.y - descent * a.size, b.y - descent * b.size);
@@ -124,7 +124,7 @@ function rowOf(runs: Run[]): Row {
 
 const rightToLeftPart = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*)/u;
 
-/** pdf.js takes a few words with one from right to left among them for a part of a line from right to left. */
+/** pdf.js treats a few words as part of a right-to-left line if one of the words is right-to-left. */
 function inLeftToRightOrder(text: string): string {
   const parts = text.split(rightToLeftPart).map((part) => part.trim());
   return parts
@@ -143,10 +143,7 @@ function isRightToLeft(runs: Run[]): boolean {
   return 2 * count > (text.match(otherLetters)?.length ?? 0);
 }
 
-/**
- * Orders texts from right to left. Text from left to right within them, such as a number of several words, keeps its
- * order.
- */
+/** Orders the texts of a row from right to left. Left-to-right texts between them, such as a number of several words, keep their order. */
 function inRightToLeftOrder(runs: Run[]): Run[] {
   const ordered: Run[] = [];
   let others: Run[] = [];
@@ -170,8 +167,8 @@ const mark = /^[^\p{L}\p{N}\p{Sc}%]+$/u;
 const marksBefore = /^(?:[,;:!?]|\.(?!\p{L}))+(?=.)/u;
 
 /**
- * Texts from the left, within a row from the right. Marks at their ends are the row's: the full stop of a sentence that ends in a number
- * is drawn left of the number.
+ * Orders left-to-right texts within a right-to-left row. Punctuation at their ends belongs to the row: the full stop of a sentence that
+ * ends with a number is drawn to the left of the number.
  */
 function withMarksOfRow(runs: Run[]): Run[] {
   const first = runs.findIndex(({ text }) => !mark.test(text));

@@ -7,7 +7,7 @@ import type { TextItem } from './pdf-rows.ts';
 const odd = /[^\P{Cc}\t\n\r]|[\p{Co}\ufffd]/u;
 const allOdd = new RegExp(odd, 'gu');
 
-/** Characters of TeX's fonts by code: pdf.js returns the code if it does not know the glyph's name. */
+/** Characters of TeX fonts by code. pdf.js returns the code if it does not know the glyph's name. */
 const ofTex: Record<string, string> = {
   '\x0e': 'ffi',
   '\x0f': 'ffl',
@@ -44,15 +44,15 @@ const ofSymbolFonts: Record<string, string> = {
   '\uf02d': '-',
 };
 
-/** Ligatures of the fonts of Microsoft and those made to their measures, such as Liberation. */
+/** Ligatures in Microsoft's fonts and in fonts with the same metrics, such as Liberation. */
 const ligatures: Record<string, string> = { '\uf001': 'fi', '\uf002': 'fl' };
 
 interface Counts {
   characters: number;
-  /** Controls and the sign for none. A private character is one that the font does name, if only for itself. */
+  /** Control characters and replacement characters. Private characters do not count, because the font does map the glyph to them. */
   unnamed: number;
   tex: number;
-  /** Glyph numbers of Latin text, read as characters, have hardly any. */
+  /** Number of lower-case letters. Glyph numbers of Latin text that are misread as characters contain very few. */
   smallLetters: number;
 }
 
@@ -70,7 +70,7 @@ export interface ReadSigns {
   unknown: number;
 }
 
-/** The items with their identifiable characters only. */
+/** Returns the items without characters that cannot be identified. */
 export function readableSigns(items: TextItem[]): ReadSigns {
   if (!items.some(({ str }) => str !== undefined && odd.test(str))) return { items, unknown: 0 };
   const fonts = countsByFont(items);
@@ -115,7 +115,7 @@ function ofAdobe(sign: string): string | undefined {
   return undefined;
 }
 
-/** Fonts of symbols have their letters at the place of ASCII in a private block. */
+/** Symbol fonts repeat the code points of ASCII in a private block. */
 function fromSymbol(sign: string): string {
   return String.fromCharCode(sign.charCodeAt(0) - 0xf0_00);
 }

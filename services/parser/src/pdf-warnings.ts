@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Content that pdf.js skipped while reading a file, which it reports only to the console. */
+/** Counts of content that pdf.js skipped while it read a file. pdf.js reports such content only to the console. */
 export interface GivenUp {
   fonts: number;
-  /** Pages whose content ended at an error. */
+  /** Number of pages that end early because of an error. */
   pages: number;
 }
 
 const reading = new AsyncLocalStorage<GivenUp>();
 let isListening = false;
 
-/** Runs `read` and counts pdf.js's warnings, which `verbosity` 1 enables. */
+/** Runs `read` and counts pdf.js's warnings. The option `verbosity: 1` enables them. */
 export async function countingGivenUp<T>(read: (givenUp: GivenUp) => Promise<T>): Promise<T> {
   if (!isListening) listen();
   const givenUp: GivenUp = { fonts: 0, pages: 0 };

@@ -24,15 +24,15 @@ const lenient = {
 };
 
 const sampleCharacters = 65_536;
-/** A longer list of single values is a table of one column. */
+/** Maximum number of title lines. A longer list of single values is a table with one column. */
 const maxTitles = 20;
 /** Rows are written in batches of this many characters, because each written text is checked. */
 const batchCharacters = 65_536;
 
-/** First records among which the header is looked for. */
+/** Number of records in which the header is searched. */
 const maxHeld = 40;
 
-/** Writes one table. Its first record is the header; the title and other lines before it are kept as text. */
+/** Writes a file as one table. The first record is the header, unless a title or other lines come before it; those are kept as text. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
@@ -60,7 +60,7 @@ function tableWriter(maxCharacters: number) {
   const writer = markdownWriter(maxCharacters);
   let width = 0;
   let batch = '';
-  /** The first records, until the header is found among them. */
+  /** The first records, kept until the header is found. */
   const held: string[][] = [];
   let isHeld = true;
 
@@ -102,13 +102,13 @@ function tableWriter(maxCharacters: number) {
   };
 }
 
-/** `Account: DE12`, or the words of a title. */
+/** Formats a record above the table: a name with its value as `Account: DE12`, otherwise the words of a title. */
 function lineOf(record: string[]): string {
   const [name = '', ...values] = record.map((cell) => cell.trim()).filter((cell) => cell !== '');
   return values.length === 1 ? `${name.replace(/:$/u, '')}: ${values[0]}` : [name, ...values].join(' ');
 }
 
-/** The place of the header among the first records: those before it are lines of a title, or names with their values. */
+/** Returns the index of the header among the first records. Earlier records are lines of a title, or names with their values. */
 function headerAmong(records: string[][]): number {
   const widths = records.map((record) => record.findLastIndex((cell) => !isBlank(cell)) + 1);
   const titles = widths.findIndex((width, at) => width !== 1 || isBlank(records[at]?.[0] ?? ''));
@@ -136,12 +136,12 @@ function sniffed(text: string): { text: string; delimiter: string } {
   const named = /^sep=([\x20-\x7e\t])\n/u.exec(text);
   if (named?.[1]) return { text: text.slice(named[0].length), delimiter: named[1] };
   const sample = text.slice(0, sampleCharacters);
-  // Whole lines, unless the first one is longer than the sample.
+  // The sample ends with a whole line, unless the first line is longer than the sample.
   const cut = text.length > sampleCharacters ? sample.lastIndexOf('\n') + 1 : sample.length;
   return { text, delimiter: delimiterOf(sample.slice(0, cut) || sample) };
 }
 
-/** The delimiter that occurs equally often in most lines; a comma if there is none. */
+/** Returns the delimiter that occurs equally often in most lines; a comma if there is none. */
 export function delimiterOf(sample: string): string {
   const lines = sample
     .replaceAll(/"(?:[^"]|"")*"/gu, '')

@@ -11,7 +11,7 @@ import { countTexts, traceCharacters } from './visible-text.ts';
 
 const usualDocument = 'word/document.xml';
 
-/** Headings, lists, tables and notes are kept; pictures and formats are not. */
+/** Reads a Word document. Headings, lists, tables and notes are kept; pictures and formatting are not. */
 export async function readDocx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   const opened = await openOfficeArchive(bytes, 'docx', limits);
   const main = partOf(await readTargets(opened, ''), 'officeDocument') ?? usualDocument;
@@ -64,7 +64,10 @@ interface Note {
   seen: number;
 }
 
-/** A reference is a placeholder, which no XML can hold, until its note has its number: notes refer to each other. */
+/**
+ * Placeholders for references to notes, which no XML can contain. They are replaced once all notes have numbers, because notes may refer to
+ * each other.
+ */
 const placeholders = /\0([a-z]+) ([^\0]*)\0/gu;
 
 async function readNotes(archive: OfficeArchive, targets: Targets, about: About) {
@@ -95,7 +98,7 @@ async function readNotes(archive: OfficeArchive, targets: Targets, about: About)
   return {
     placeholder,
     withMarks,
-    /** Notes in the order of their references in the text. */
+    /** Writes the notes in the order of their references in the text. */
     write(writer: MarkdownWriter) {
       let seen = 0;
       let given = 0;
@@ -112,7 +115,7 @@ async function readNotes(archive: OfficeArchive, targets: Targets, about: About)
   };
 }
 
-/** Texts of charts and diagrams, which are in separate parts. */
+/** Reads the texts of charts and diagrams, which are in separate parts. */
 async function readDrawings(archive: OfficeArchive, targets: Targets, about: About) {
   const drawings = new Map<string, Block[]>();
   let withoutValues = 0;
@@ -181,7 +184,7 @@ function blockWriter(writer: MarkdownWriter) {
 /** The prefix of a Markdown list item. */
 const isItemNumber = /^\d{1,9}[.)]$/u;
 
-/** Counted apart from the reader: all that the package shows in its text, its notes and its drawings. */
+/** Counts, independently of the reader, the characters that the document shows in its text, notes and drawings. */
 async function shownCharacters(counts: ReturnType<typeof countTexts>, main: string, targets: Targets): Promise<number> {
   const { characters, references } = await counts.countOf(main);
   let shown = characters + (await counts.drawnOn(main));
@@ -197,7 +200,7 @@ async function shownCharacters(counts: ReturnType<typeof countTexts>, main: stri
 interface Compared {
   /** The number of visible characters in the file, counted independently of its reader. */
   shown: number;
-  /** Number of visible characters in the extracted text, without those in notes. */
+  /** Number of visible characters in the extracted text, excluding notes. */
   given: number;
 }
 
@@ -220,7 +223,7 @@ function lossesOf(story: Story, { shown, given }: Compared, notes: { seen: numbe
 const comparedLines = 50;
 const comparedCharacters = 500;
 
-/** Content beside the text that is omitted. A header that only repeats text of the body is no loss. */
+/** Finds content that is omitted because it is not part of the body. A header that only repeats text of the body is not a loss. */
 async function lossesBeside(archive: OfficeArchive, targets: Targets, { text, ...about }: About & { text: string }) {
   const lines = new Map<string, number>();
   let comments = 0;

@@ -39,7 +39,7 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
   const { OPS } = await getResolvedPDFJS();
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(rethrow);
   if (pdf.numPages > maxPages) throw new FileProblem('tooManyPages');
-  // Annotations are read only if there are fields: they take a quarter of the time of a page with many links.
+  // Annotations are read only if the file has form fields, because reading them takes a quarter of the time of a page with many links.
   const hasFields = ['/Widget', '/FreeText'].some((name) => hasName(bytes, name));
   const pages: Page[] = [];
   let characters = 0;
@@ -87,13 +87,13 @@ const options = {
   cMapUrl: fileURLToPath(new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json'))),
   cMapPacked: true,
   useWorkerFetch: false,
-  // Fonts that a file does not hold are not drawn.
+  // Fonts that are not embedded in the file are not needed, because nothing is drawn.
   standardFontDataUrl: undefined,
   // Pictures are not decoded.
   maxImageSize: 0,
 };
 
-/** pdf.js would read what is left of a file that was cut off, as if it were the whole. */
+/** Reports whether a file was truncated. pdf.js would read the remaining part as if it were the whole file. */
 function isCutOff(bytes: Buffer): boolean {
   return bytes.lastIndexOf('%%EOF') < bytes.lastIndexOf('endobj');
 }

@@ -13,7 +13,10 @@ import { countTexts, sheetCounter, traceCharacters, visibleCharacters } from './
 import { type Book, readBook, richText } from './xlsx-book.ts';
 import { cellText } from './xlsx-values.ts';
 
-/** A section with a table for each sheet that is not hidden; numbers as they are shown, formulas as their values, dates as ISO. */
+/**
+ * Reads a workbook as a section with a table for each visible sheet. Numbers are written as displayed, formulas as their values, and dates
+ * in ISO format.
+ */
 export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   const opened = await openOfficeArchive(bytes, 'xlsx', limits);
   const counts = countTexts(opened);
@@ -44,12 +47,12 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
 }
 
 interface Lost {
-  /** The cells at one position. */
+  /** Characters of cells that were replaced by a later cell at the same position. */
   characters: number;
-  /** Characters that the file shows, counted apart from its reader, and that were not read. */
+  /** Visible characters of the file that were not read. Counted independently of the reader. */
   missing: number;
   comments: number;
-  /** Cells without their values. */
+  /** Charts whose values are not in the file. */
   charts: number;
   merges: boolean;
 }
@@ -77,7 +80,7 @@ interface About {
   maxCharacters: number;
 }
 
-/** Reads the drawn texts of a sheet, including its charts, and the number of its comments. */
+/** Reads the texts drawn on a sheet, including its charts, and counts its comments. */
 async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
   const blocks: Block[] = [];
   let comments = 0;
@@ -112,7 +115,7 @@ type SheetCells = ReturnType<typeof sheetCells>;
 /** Ranges of merged cells that are kept. */
 const maxRanges = 100_000;
 
-/** The values of a sheet, in few large arrays: an object for each would cost more than reading it. */
+/** Collects the values of a sheet in a few large arrays. An object for each value would cost more than reading it. */
 function sheetCells(maxCharacters: number) {
   const texts: string[] = [];
   const columns: number[] = [];
@@ -126,7 +129,7 @@ function sheetCells(maxCharacters: number) {
   let hasAllRanges = true;
 
   let rowStart = 0;
-  /** The last cell of each column of a row, once its columns do not ascend any more. */
+  /** The last cell of each column of a row. Set once the columns of the row are no longer ascending. */
   let unordered: Map<number, number> | undefined;
 
   function countOverwritten(column: number): void {
@@ -141,7 +144,7 @@ function sheetCells(maxCharacters: number) {
     get characters() {
       return characters;
     },
-    /** Number of characters in cells that a later cell at the same position replaced. */
+    /** Number of characters in cells that were replaced by a later cell at the same position. */
     get overwritten() {
       return overwritten;
     },
@@ -231,7 +234,7 @@ async function readCells(part: Part, book: Book, cells: SheetCells): Promise<voi
   });
 }
 
-/** A reference such as `A1:B2`. Others are of no cells. */
+/** Adds a merged range such as `A1:B2`. Other references are ignored. */
 function addRange(reference: string, cells: SheetCells): void {
   const [, left = '', top, right = '', bottom] =
     /^\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})$/u.exec(reference) ?? [];

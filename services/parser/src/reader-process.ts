@@ -18,7 +18,7 @@ export type ReaderAnswer =
   | ReadText
   | { problem: Problem; found: ContentKind | undefined; errorName: string | undefined };
 
-/** The error of a library that ended a reading, by name: the message may quote the file. */
+/** The name of the library error that ended a reading, without the message, which may quote the file. */
 export interface LibraryError {
   name: string;
 }
@@ -28,12 +28,12 @@ export type ReaderProcess = ReturnType<typeof startReaderProcess>;
 /** V8's share of the memory limit; buffers are outside its heap. */
 const heapShare = 0.75;
 /**
- * Below this heap size old objects are not collected; constant collection would take a fifth of a PDF's processor time.
+ * Share of the memory limit below which V8 does not collect old objects. Constant collection would take a fifth of a PDF's processor time.
  */
 const uncollectedShare = 0.375;
 /**
- * Size of each half of V8's space for new objects. By default they grow to 128 MB, which saves no time and which
- * documents then lack.
+ * Size of each half of V8's space for new objects. By default the halves grow to 128 MB, which saves no time and leaves less memory for
+ * documents.
  */
 const semiSpaceMb = 16;
 /** Nice value, so that requests have priority. At 5, a reader still gets a quarter of a busy processor. */
@@ -42,7 +42,10 @@ const niceness = 5;
 /** Wall-clock limit as a multiple of the processor time limit: waiting for a processor does not make a file slow. */
 const longestWait = 10;
 
-/** Denies network, writing, child processes, threads, code generation, and reading files other than its own code. */
+/**
+ * Starts a process without access to the network, writing, child processes, threads and code generation. It can read only the files of its
+ * own code.
+ */
 export function startReaderProcess(limits: ReadLimits) {
   const process = startTaskProcess<ReaderTask, ReaderAnswer>({
     module: new URL('./reader-main.ts', import.meta.url),
@@ -58,7 +61,10 @@ export function startReaderProcess(limits: ReadLimits) {
       return process.ended;
     },
     residentMb: () => residentMb(process.pid),
-    /** One at a time. @throws FileProblem; the signal's reason; DomainError `unavailable` if it did not start; Error if it ended. */
+    /**
+     * Reads a file, one at a time. @throws FileProblem; the signal's reason; DomainError `unavailable` if the process did not start; Error
+     * if it ended
+     */
     async read(file: FileToRead, signal: AbortSignal): Promise<ReadText> {
       try {
         const answer = await process.perform(

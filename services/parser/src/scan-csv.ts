@@ -6,7 +6,10 @@ export interface Records {
   write: (record: string[]) => void;
 }
 
-/** Several times as fast as csv-parse, which decides where this returns false: a quoted cell has no end, or text after it. */
+/**
+ * Reads records several times as fast as csv-parse. Returns false if a quoted cell has no end or has text after its end; csv-parse must
+ * then read the file.
+ */
 export function scanCsv(text: string, delimiter: string, { maxCells, write }: Records): boolean {
   const placeOf = (what: string, from: number) => {
     const place = text.indexOf(what, from);

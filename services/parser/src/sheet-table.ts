@@ -1,6 +1,6 @@
 import { type MarkdownWriter, oneLine, plainText, tableHead, tableRow } from './markdown.ts';
 
-/** Cells that are one on the screen; counted from 1, ends included. */
+/** A range of cells that are displayed as one. Rows and columns count from 1, and both ends are included. */
 export interface MergedRange {
   top: number;
   left: number;
@@ -8,29 +8,30 @@ export interface MergedRange {
   right: number;
 }
 
-/** Rows that have values, in columns that have any. */
+/** The rows and columns that contain values. */
 export interface Grid {
-  /** The number of each row, ascending, or in whatever order the file has them. */
+  /** The number of each row, ascending; in file order if the file's rows are not ascending. */
   rowNumbers: number[];
   /** The number of each column, ascending. */
   columns: number[];
-  /** The values of a row, by place of its column; '' for none. */
+  /** The values of a row by column index; '' for an empty cell. */
   valuesOf(row: number): string[];
 }
 
-/** Cells that may be looked at to repeat the values of merged ones: a range may be of all cells that a sheet can have. */
+/** Maximum number of cells visited to repeat the values of merged cells. A single range may cover all cells that a sheet can have. */
 export const maxMergedCells = 1_000_000;
 /** Rows are written in batches of this many characters, because each written text is checked. */
 const batchCharacters = 65_536;
 const longestHeader = 5;
 const maxHeaderSpans = 1_000;
 const maxTitles = 20;
-/** Rows in which a table is looked for below its titles. */
+/** Number of rows below the titles in which a table is searched. */
 const rowsBelow = 20;
 
 /**
- * A table whose merged cells repeat their value and whose headers of several rows are joined, below the lines of its title. Row by row,
- * so that a sparse sheet ends at the limit of its text. @returns false where merged cells are too many to repeat all
+ * Writes the title lines of a table, then the table itself. Merged cells repeat their value, and headers of several rows are joined. Writes
+ * row by row, so that a sparse sheet stops at the limit of its text.
+ * @returns false if there are too many merged cells to repeat every value
  */
 export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<MarkdownWriter, 'append'>): boolean {
   const { columns, rowNumbers } = grid;
@@ -55,7 +56,7 @@ export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<
   return merged.isComplete;
 }
 
-/** A merged range within the grid: places of rows and columns, ends included. */
+/** A merged range as indexes of rows and columns of the grid, both ends included. */
 interface Span {
   firstRow: number;
   lastRow: number;
@@ -76,7 +77,7 @@ function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRang
       firstPlace: firstAtLeast(columns, range.left),
       lastPlace: firstAtLeast(columns, range.right + 1) - 1,
     };
-    // The value is in the first cell alone.
+    // Only the first cell of a range has a value.
     if (rowNumbers[span.firstRow] !== range.top || columns[span.firstPlace] !== range.left) continue;
     const width = span.lastPlace - span.firstPlace + 1;
     const cells = (span.lastRow - span.firstRow + 1) * width;
@@ -123,7 +124,7 @@ function firstAtLeast(sorted: number[], wanted: number): number {
 
 const filledIn = (values: string[]) => values.filter((value) => value !== '');
 
-/** Rows of one value above a table: as many as there are. */
+/** Counts the rows with a single value above a table. */
 function titleRows({ rowNumbers, columns, valuesOf }: Grid, spans: Span[]): number {
   const first = Math.min(rowNumbers.length, maxTitles + 1);
   let titles = 0;
@@ -148,7 +149,7 @@ function titleRows({ rowNumbers, columns, valuesOf }: Grid, spans: Span[]): numb
   }
 }
 
-/** Names of columns are texts; a year may be one. */
+/** Reports whether values look like column names: texts, of which some may be years. */
 export function looksLikeHeader(values: string[]): boolean {
   const shown = filledIn(values);
   return shown.length > 1 && shown.every((value) => !isQuantity(value));
@@ -161,7 +162,7 @@ export function isQuantity(value: string): boolean {
   return quantity.test(value) && !year.test(value);
 }
 
-/** A group of columns that the next row names continues the header. A row that may be data does not. */
+/** Returns the last row of the header. A row with names below groups of columns continues the header; a row that may be data does not. */
 function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, spans: Span[]): number {
   let last = first;
   const lastCandidateRow = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
@@ -189,7 +190,7 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
       if (!isNamed) namesMore = true;
       return isNamed !== (next[place] !== '');
     });
-    // Below an empty corner, the first data row looks like a header unless there are quantities below its texts.
+    // If the header has an empty corner, the first data row looks like a header row. It is one only if quantities follow below.
     return isComplete && (!namesMore || hasQuantitiesBelow(row + 1));
   }
 

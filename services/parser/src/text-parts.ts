@@ -1,7 +1,7 @@
-/** Characters per part. Each takes at most three bytes in UTF-8, so a part is smaller than 1 MB. */
+/** UTF-16 code units per part. Each takes at most three bytes in UTF-8, so a part is smaller than 1 MB. */
 const partCodeUnits = 256 * 1_024;
 
-/** A text in parts that can be sent one by one: none ends within a surrogate pair. */
+/** Splits a text into parts that can be sent separately. No part ends within a surrogate pair. */
 export function* textParts(text: string, size = partCodeUnits): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = start + size;

@@ -10,19 +10,19 @@ export function visibleCharacters(text: string): number {
   return text.replaceAll(/[\s\u00ad]+/gu, '').length;
 }
 
-/** The content of a part's text nodes, as in its XML. */
+/** Counts of a part's text, as found in its XML. */
 export interface TextCount {
   characters: number;
-  /** Characters by note or comment, as `footnote 2`. */
+  /** Characters of each note or comment, keyed like `footnote 2`. */
   notes: Map<string, number>;
-  /** Notes that visible text refers to, by the same names. */
+  /** Notes that visible text refers to, with the same keys. */
   references: Set<string>;
 }
 
-/** Text in a file that is not shown, apart from fields, copies and hidden runs. */
+/** Elements whose text is not shown, in addition to field codes, copies and hidden runs. */
 const notShown = new Set(['del', 'moveFrom', 'docPartObj', 'rPh']);
 
-/** A field that is open: texts in its code are not shown once the code has its end. */
+/** An open field. The text in its code is hidden once the code ends. */
 interface CountedField {
   isCode: boolean;
   held: number;
@@ -31,8 +31,8 @@ interface CountedField {
 const notes = new Set(['footnote', 'endnote', 'comment']);
 
 /**
- * Counts the visible text nodes of a part independently of its reader, from the same XML events. It decides on its own
- * what is not shown, so that a mistake of the reader is a difference of the two.
+ * Counts the visible characters of a part from the same XML events as its reader, but decides independently what is visible. So a mistake
+ * of the reader appears as a difference.
  */
 export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCount } {
   const path: string[] = [];
@@ -40,7 +40,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
   const runs: { direct?: boolean; style?: boolean | undefined }[] = [];
   const paragraphs: boolean[] = [];
   const fields: CountedField[] = [];
-  /** The outermost field whose code hides what follows. */
+  /** The outermost field whose code hides the following text. */
   let hiding: CountedField | undefined;
   const copies: { before: number; chosen: boolean }[] = [];
   let hiddenDepth = 0;
@@ -80,7 +80,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
     if (hiding === field) hiding = undefined;
   }
 
-  /** Ends codes at the end of their paragraph; the text of an unfinished code remains counted. */
+  /** Ends all field codes at the end of their paragraph. The text of an unfinished code remains counted. */
   function endFields(): void {
     fields.length = 0;
     hiding = undefined;
@@ -146,10 +146,10 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
 /** `t` of Word, of equations and of drawings; `v` of the points of charts. */
 const textNodes = new Set(['t', 'v']);
 
-/** Fewer characters are a trace: page numbers, and what a reader joins or splits. */
+/** Fewer missing characters are ignored, such as page numbers and characters that a reader joins or splits. */
 export const traceCharacters = 20;
 
-/** Counts each part of an archive while a reader reads it, and reads those that no reader has read. */
+/** Counts the characters of each part while its reader reads it. Parts that no reader has read are read when counted. */
 export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
   const counts = new Map<string, TextCount>();
 
@@ -174,7 +174,7 @@ export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
   return {
     archive: { ...archive, part },
     countOf,
-    /** The characters of what is drawn on a part: drawings, charts and diagrams, each once. */
+    /** Counts the characters drawn on a part, in drawings, charts and diagrams, each once. */
     async drawnOn(source: string, seen = new Set<string>()): Promise<number> {
       let characters = 0;
       for (const { type, part: name } of (await readTargets(archive, source)).values()) {
@@ -189,7 +189,7 @@ export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
 
 const drawn = new Set(['drawing', 'chart', 'chartUserShapes', 'diagramData']);
 
-/** Characters of each of a workbook's shared strings. */
+/** Counts the characters of each of a workbook's shared strings. */
 export function sharedStringsCounter(): TextCounter & { counts: number[] } {
   const counts: number[] = [];
   let raw = '';
@@ -214,7 +214,7 @@ export function sharedStringsCounter(): TextCounter & { counts: number[] } {
   };
 }
 
-/** Characters of the strings of a sheet's cells, shared or its own, by the same XML events that its reader has. */
+/** Counts the characters of a sheet's string cells, shared or inline, from the same XML events as its reader. */
 export function sheetCounter(sharedCharacters: readonly number[]): TextCounter & { count: { characters: number } } {
   const count = { characters: 0 };
   let type = 'n';

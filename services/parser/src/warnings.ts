@@ -4,12 +4,12 @@ import { charactersOf, type ReadText } from './markdown.ts';
 const maxWarnings = 20;
 const maxWarningCharacters = 300;
 
-/** The losses in the tenant's form, within the limits of `CompleteDocumentRequest`. */
+/** Returns the losses as sentences for the tenant, within the limits of `CompleteDocumentRequest`. */
 export function warningsOf({ losses = [] }: Pick<ReadText, 'losses'>): string[] {
   return losses.slice(0, maxWarnings).map(({ what }) => [...what].slice(0, maxWarningCharacters).join(''));
 }
 
-/** The text with a last line for each loss. A file without any text is left to its reason. @throws FileProblem */
+/** Appends a line for each loss to the text. A file without any text is not changed, because it fails with a reason. @throws FileProblem */
 export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
   const warnings = warningsOf(read);
   if (warnings.length === 0 || read.text.trim() === '') return read;

@@ -8,7 +8,7 @@ import { unescaped } from './xlsx-text.ts';
 
 export interface NumberStyle {
   shows: 'number' | 'date' | 'duration';
-  /** A format code in Excel's syntax; undefined shows the number unformatted. */
+  /** A format code in Excel's syntax. Undefined: the number is shown unformatted. */
   format?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Book {
   /** Visible sheets, in order. */
   sheets: { name: string; part: string }[];
   strings: string[];
-  /** Characters of each string, counted apart from its reader. */
+  /** Number of characters in each string, counted independently of the reader. */
   stringCharacters: number[];
   /** The number format of each style. */
   styles: NumberStyle[];
@@ -24,7 +24,7 @@ export interface Book {
   is1904: boolean;
 }
 
-/** A chart sheet has no cells, and a drawing. */
+/** Sheets with content. A chart sheet has a drawing instead of cells. */
 const sheetTypes = new Set(['worksheet', 'chartsheet', 'dialogsheet']);
 
 const usualWorkbook = 'xl/workbook.xml';
@@ -79,7 +79,7 @@ async function readStrings(archive: OfficeArchive, part: string | undefined) {
   return { strings, stringCharacters: counter.counts };
 }
 
-/** Joins the runs of a string, without its phonetic ones, which repeat the text as it is pronounced. */
+/** Joins the text runs of a string. Phonetic runs are omitted, because they repeat the text as it is pronounced. */
 export function richText() {
   let taken = '';
   let isText = false;
@@ -132,7 +132,7 @@ const builtInDates = [
 ] as const;
 const builtInDuration = 46;
 
-/** Formats that a file names by number alone. */
+/** Formats that a file refers to only by number. */
 const builtInFormats: Record<number, string> = {
   1: '0',
   2: '0.00',
@@ -165,11 +165,13 @@ function builtInStyle(id: number): NumberStyle {
   return { shows: 'number', ...(format !== undefined && { format }) };
 }
 
-/** Longer ones, and more, no workbook of Excel has. */
+/** No workbook written by Excel has longer formats, or more of them. */
 const maxFormatCharacters = 255;
 const maxFormats = 5_000;
 
-/** A bracket or quote without an end hides the rest, so that each character is looked at once. */
+/**
+ * Returns how a format shows numbers. An unclosed bracket or quote hides the rest of the format, so that each character is visited once.
+ */
 function styleOf(format: string, formatsBefore: number): NumberStyle {
   const shown = format.replaceAll(/"[^"]*"?|[\\_*]./gu, '');
   if (/\[(?:h+|m+|s+)\]/iu.test(shown)) return { shows: 'duration' };

@@ -41,7 +41,7 @@ function formattedText(value: number, format: string): string {
   return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** The number rounded as people see it: 0.1 + 0.2 is 0.3. */
+/** Returns the number rounded as people expect: 0.1 + 0.2 is 0.3. */
 function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return Number.isFinite(value) ? String(Number(value.toPrecision(15))) : '';
@@ -55,7 +55,7 @@ function dateOf(days: number, is1904: boolean): Date {
   return new Date(Math.round((days - daysTo1970 + (is1904 ? daysFrom1900To1904 : 0)) * dayMs));
 }
 
-/** `36:00:00`; of less than a day, a time of day too. */
+/** Formats a duration as `36:00:00`. A duration of less than a day may also be a time of day. */
 function durationText(days: number): string {
   if (!Number.isFinite(days)) return '';
   const seconds = Math.round(Math.abs(days) * 86_400);

@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 
-/** A declaration ends by then. */
+/** An XML declaration ends within this many bytes. */
 const startBytes = 256;
 
 export async function* decodedXml(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {

@@ -21,8 +21,8 @@ function startReader(limits: Partial<ReadLimits>, maxProcesses: number): Documen
 }
 
 /**
- * Each bomb is read by the process that read the good document before it, so each costs one process, unless it exhausts
- * its first.
+ * Returns a reader that is shared by tests with the same limits. Each bomb is read by the process that has just read a good document. So a
+ * bomb costs one process, unless it exhausts that process.
  */
 function sharedReader(limits: Partial<ReadLimits> = {}): DocumentReader {
   const key = JSON.stringify(limits);

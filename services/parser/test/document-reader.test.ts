@@ -17,7 +17,7 @@ import { sampleDocx } from './samples.ts';
 
 const signal = new AbortController().signal;
 const markdown = { type: 'markdown', bytes: Buffer.from('text') } as const;
-/** A file whose reading takes until its time limit. */
+/** A file that is still being read at the time limit. */
 const endless = { type: 'pdf', bytes: makePackedBlanks() } as const;
 
 function readerOf(t: ExecutionContext, options: Partial<DocumentReaderOptions> = {}) {
@@ -39,7 +39,7 @@ test('a process reads the next file of the same tenant, never one of another', a
   t.is(reader.started.length, 3);
   t.deepEqual(
     reader.started.map(({ ended }) => ended),
-    [false, true, false], // that of tenant 2 waited longest
+    [false, true, false], // tenant 2's process was idle for longest
   );
 });
 
@@ -64,7 +64,7 @@ test('a file that exhausts a process that was used before is read again in a new
   t.is(error.problem, 'tooMuchMemory');
   t.is(reader.started.length, 2);
   await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { message: 'tooMuchMemory' });
-  t.is(reader.started.length, 3); // that was a new one
+  t.is(reader.started.length, 3); // a new process read the file again
 });
 
 test('a Word document of 12,000 paragraphs is read within 256 MB', async (t) => {

@@ -11,7 +11,7 @@ test.serial('a parser that stops kills the reader, and the document is left to t
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await first.eventBus.publish([mesh.uploaded(1)]);
   const isReading = () => readers().find((pid) => residentMb(pid) > 150);
-  process.kill(await eventually('it reads', isReading, { timeoutMs: 60_000 }), 'SIGSTOP'); // before it has read all
+  process.kill(await eventually('it reads', isReading, { timeoutMs: 60_000 }), 'SIGSTOP'); // stops it before it has read the whole file
   await first.unit.stop();
   t.deepEqual(readers(), []);
   t.deepEqual([document.text, document.reason], [undefined, undefined]);
@@ -24,7 +24,7 @@ test.serial('a document that ends each process that reads it is FAILED at last',
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await eventBus.publish([mesh.uploaded(1)]);
   const killer = setInterval(() => {
-    for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // it reads
+    for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // it is reading a file
   }, 20);
   t.teardown(() => clearInterval(killer));
   t.is((await mesh.ended(1)).reason, 'The file could not be read: each attempt to read it ended unexpectedly.');
@@ -49,6 +49,6 @@ function fileOf(pid: number | string, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
-    return ''; // it has ended
+    return ''; // the process has ended
   }
 }

@@ -42,7 +42,7 @@ const styles = `${declaration}<w:styles ${wordNames}>${[1, 2, 3, 4, 5, 6]
   .join('')}</w:styles>`;
 const levels = (format: string) =>
   [0, 1, 2].map((level) => `<w:lvl w:ilvl="${level}"><w:numFmt w:val="${format}"/></w:lvl>`).join('');
-/** List 1 has bullets, list 2 has numbers. */
+/** List 1 has bullets; list 2 has numbers. */
 const numbering = `${declaration}<w:numbering ${wordNames}><w:abstractNum w:abstractNumId="1">${levels('bullet')}</w:abstractNum><w:abstractNum w:abstractNumId="2">${levels('decimal')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="2"/></w:num></w:numbering>`;
 
 export interface DocxOptions {
@@ -52,7 +52,7 @@ export interface DocxOptions {
   numbering?: string;
   /** XML of `w:style` elements beside the headings. */
   styles?: string;
-  /** Parts with a relationship to the document, by the relationship's type. */
+  /** Parts that the document has a relationship with. `type` is the type of the relationship. */
   related?: { type: string; name: string; content: string }[];
   prolog?: string;
 }
@@ -163,7 +163,7 @@ export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine =
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-/** A font has one code per glyph: 👍, which is two code units, gets a private-use code. */
+/** The font has one code per glyph, so 👍, which has two code units, gets a private code. */
 const thumbsUp = '\ue000';
 const hex = (text: string) => Buffer.from(text.replaceAll('👍', thumbsUp), 'utf16le').swap16().toString('hex');
 
@@ -193,7 +193,7 @@ function bfRange(row: number): string {
   return `<${high}00> <${high}ff> <${high}00>`;
 }
 
-/** Text in any script, one array of lines for each page; a page without lines is blank, as a scan is. */
+/** Creates a PDF with text in any script from an array of lines for each page. A page without lines is blank, like a scan. */
 export function makePdf(pages: PdfLine[][]): Buffer {
   const firstPage = 7;
   const kids = pages.map((_, index) => `${firstPage + 2 * index} 0 R`);
@@ -219,7 +219,7 @@ export function makePdf(pages: PdfLine[][]): Buffer {
   return pdfOf(objects);
 }
 
-/** One page with this content and these entries. `others` are objects from number 5 on. */
+/** Creates a PDF of one page with this content and these dictionary entries. `others` are objects numbered from 5. */
 export function makePage(
   content: string,
   { entries = '', catalog = '', others = [] as (Buffer | string)[] } = {},
@@ -233,7 +233,7 @@ export function makePage(
   ]);
 }
 
-/** All of it is ASCII. */
+/** Creates a PDF that consists of ASCII characters only. */
 export function makePlainPdf(text = 'text'): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',

@@ -1,4 +1,4 @@
-// Finds a file's visible text independently of the readers: no state, one regular expression per kind.
+// Finds a file's visible text independently of the readers: without state, by one regular expression for each kind of text.
 import { openOfficeArchive } from '../src/office-archive.ts';
 import { xmlDecoder } from '../src/xml-encoding.ts';
 
@@ -45,7 +45,7 @@ export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: s
     return seen.map((xml) => {
       const rest = unseenInWord.reduce((left, unseen) => left.replaceAll(unseen, ''), xml);
       const withoutCodes = rest.replaceAll(fieldCode, '');
-      return withoutCodes.replaceAll(fieldCode, ''); // those that had fields in them
+      return withoutCodes.replaceAll(fieldCode, ''); // removes fields that contained other fields
     });
   }
 

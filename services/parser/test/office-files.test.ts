@@ -178,7 +178,7 @@ test('parts are found whatever the case of their names, as a package has them', 
   t.regex(await reasonFor('xlsx', makeZip(twice)), /^The file is damaged: parts of its archive overlap/);
 });
 
-/** The parts of an archive whose relations are written in another way. */
+/** Returns an archive in which the text of all relationships is replaced. */
 function related(entries: ZipEntry[], ...changes: [from: string | RegExp, to: string][]): Buffer {
   const changed = ({ name, content }: ZipEntry) =>
     name.endsWith('.rels')

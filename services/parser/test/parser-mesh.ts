@@ -24,7 +24,7 @@ export interface StubDocument {
   objectEtag: string;
   mimeType: string;
   sizeBytes: bigint;
-  /** How often a parser has begun to parse it. */
+  /** How often a parser has begun to parse the document. */
   begun: number;
   text?: string;
   pageStarts?: number[];
@@ -43,7 +43,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
   const addresses = createAddresses({});
   const callers = createCallers(randomBytes(32));
   const documents = new Map<number, StubDocument>();
-  /** The error that calls throw instead of answering. */
+  /** Errors that calls of knowledge throw, by call. */
   const failures: Partial<Record<'begin' | 'complete' | 'fail', DomainError>> = {};
 
   function own(id: number, tenantId: number | null): StubDocument {
@@ -102,7 +102,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     return {
       unit,
       eventBus,
-      /** Closes its database, as if it had died. */
+      /** Closes the replica's database, as if its process had died. */
       kill: () => own.close(),
     };
   }
@@ -156,7 +156,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
       );
       return rows;
     },
-    /** The result starts it again on the same address. */
+    /** Stops knowledge. Returns a function that restarts it on the same address. */
     async stopKnowledge() {
       await served.stop();
       return served.restart;

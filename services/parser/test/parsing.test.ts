@@ -73,7 +73,7 @@ test('only the confirmed version is parsed: a file that was replaced or removed 
   const foreign = await mesh.upload(4, 'markdown', 'of tenant 1');
   foreign.objectKey = foreign.objectKey.replace('tenants/1/', 'tenants/2/');
   await mesh.store.put(foreign.objectKey, Buffer.from('of tenant 1'), { contentType: 'text/markdown' });
-  // The store returned the size of an earlier object with the ETag of this one.
+  // Simulates a store that returned the size of an earlier object together with the ETag of the current one.
   const torn = await mesh.upload(5, 'markdown', 'longer than confirmed');
   torn.sizeBytes = 8n;
   await eventBus.publish([1, 2, 3, 4, 5].map((id) => mesh.uploaded(id)));

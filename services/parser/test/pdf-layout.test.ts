@@ -5,12 +5,12 @@ import { textOf } from './read.ts';
 
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 const onePage = (lines: PdfLine[]) => textOf('pdf', makePdf([lines]));
-/** Lines from the top, at this distance. */
+/** Lines from top to bottom, with this distance between them. */
 const down = (
   texts: string[],
   { from = 760, by = 14, ...rest }: Partial<PdfLine> & { from?: number; by?: number } = {},
 ) => texts.map((text, n) => ({ text, y: from - n * by, ...rest }));
-/** The cells row by row, in the order in which typesetters write tables. */
+/** Cells in row order, as typesetting programs write tables. */
 const byRow = (columns: string[][], xs: number[], options: Parameters<typeof down>[1] = {}) => {
   const placed = columns.map((texts, n) => down(texts, { ...options, x: xs[n] ?? 50 }));
   return (placed[0] ?? []).flatMap((_, row) => placed.flatMap((column) => column[row] ?? []));
@@ -314,12 +314,12 @@ test('words from right to left are in their order, however they were written and
   t.is(await onePage(words.toReversed()), wanted);
 });
 
-/** Texts from left to right, each at its place and in another font than the one before, as browsers write lines from right to left. */
+/** Texts in file order at given positions. Neighbouring texts have different fonts, as in right-to-left lines written by browsers. */
 const placed = (parts: [x: number, text: string][]) =>
   parts.map(([x, text], n) => ({ x, text, y: 700, size: 12 + 0.01 * (n % 2) }));
 
 test('Arabic letters are letters whatever their form within the word, and words have no spaces in them', async (t) => {
-  const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // riyal, from its end
+  const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // the word riyal, last letter first
   const price = letters.map((text, n): [number, string] => [100 + 6 * n, text]);
   const rent: [number, string][] = ['\u0631', '\ufe8e', '\ufea0', '\ufef3', '\ufef9', '\u0627'].map((text, n) => [
     154 + 6 * n,
@@ -378,7 +378,7 @@ test('a text that is drawn twice to look bold is read once', async (t) => {
   );
 });
 
-/** A page that draws text, and then each other text as a form, like a flattened field. */
+/** Returns a page that draws some texts directly and each other text as a form, like a flattened field. */
 function withForms(onPage: [x: number, y: number, text: string][], inForms: [x: number, y: number, text: string][]) {
   const draw = ([x, y, text]: [number, number, string]) => `BT /F1 12 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`;
   const names = inForms.map((_, n) => `/X${n} ${6 + n} 0 R`).join(' ');

@@ -1,12 +1,12 @@
-// Files that once took excessive time: each must be read in linear time, or fail at once.
+// Files that took excessive time in an earlier version. Each must be read in linear time or fail at once.
 import test, { type ExecutionContext } from 'ava';
 import { makeDocx, makeXlsx, paragraph, tableOf, textCell, xlsxEntries } from './make-documents.ts';
 import { makeZip } from './make-zip.ts';
 import { read, reasonFor, textOf } from './read.ts';
 
 /**
- * How many times the processor time of the first reading the second takes, at best, because garbage collection may
- * occur in either.
+ * Returns the processor time of the second reading divided by that of the first. Takes the minimum of several measurements, because garbage
+ * collection may occur in either reading.
  */
 async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<number> {
   const cpuOf = async (reading: () => Promise<unknown>) => {
