@@ -32,7 +32,7 @@ export interface Rendered {
   pages: number;
 }
 
-/** Content ready to render. Equal content has an equal hash, and an equal hash and limits give the same bytes. */
+/** Content ready to render. Equal content has an equal hash; equal hashes and limits give the same bytes. */
 export interface PreparedContent {
   json: string;
   contentHash: string;
@@ -50,7 +50,7 @@ export interface Renderer extends Part {
 const niceness = 5;
 /** Elapsed-time limit as a multiple of the processor-time limit, because a process may wait for a CPU. */
 const longestWait = 10;
-/** The share of the memory limit for V8's heap; the compiler's memory is outside of it. */
+/** The share of the memory limit that V8's heap may use. The compiler's memory is not part of the heap. */
 const heapShare = 0.4;
 
 /**
@@ -77,7 +77,7 @@ export function renderer(limits: RenderLimits): Renderer {
     },
     prepare(content) {
       const json = JSON.stringify(content);
-      // Beyond `maxBytes` a shorter excerpt is rendered, so the limit is part of the hash.
+      // A file larger than `maxBytes` is replaced by a shorter excerpt, so the limit is part of the hash.
       const contentHash = sha256(`${making}\n${maxBytes}\n${json}`);
       return { json, contentHash, failureHash: sha256(`${contentHash}\n${limits.timeoutMs}\n${limits.maxMemoryMb}`) };
     },
@@ -105,7 +105,7 @@ export function renderer(limits: RenderLimits): Renderer {
           },
         );
         if ('problem' in answer) throw new RenderProblem(answer.problem);
-        // A view: the bytes are not copied.
+        // A view of the same memory, without a copy.
         const pdf = Buffer.from(answer.pdf.buffer, answer.pdf.byteOffset, answer.pdf.byteLength);
         if (pdf.length > maxBytes) throw new RenderProblem('tooLarge');
         return { pdf, pages: answer.pages };

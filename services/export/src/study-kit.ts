@@ -32,7 +32,7 @@ export interface StudyKitContent {
   evaluation: Judgement | undefined;
 }
 
-/** The data of the template, which shows all values literally. */
+/** The data for the template. The template shows all values literally. */
 export interface StudyKit {
   /** The date in the file: the time of the last message. */
   date: { year: number; month: number; day: number; hour: number; minute: number; second: number } | null;
@@ -64,7 +64,7 @@ interface ShownMessage {
   lines: Line[];
 }
 
-/** The content in its JSON. */
+/** Parses the JSON of a study kit's content. */
 export function parseContent(json: string): StudyKitContent {
   return JSON.parse(json, (key, value) => (dates.has(key) ? new Date(value) : value));
 }

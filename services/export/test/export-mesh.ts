@@ -22,7 +22,7 @@ import { studyKitExport } from '../src/service.ts';
 import type { TranscriptMessage } from '../src/study-kit.ts';
 import { conversation } from './samples.ts';
 
-/** A session as the stubs have it. */
+/** A session in the stubs of session and evaluation. */
 export interface StubSession {
   tenantId: number;
   status: 'ACTIVE' | 'ENDED' | 'EXPIRED';
@@ -129,7 +129,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     return {
       unit: started.unit,
       eventBus,
-      /** Closes its database, as if it had died. */
+      /** Closes the replica's database, as if its process had died. */
       kill: () => own.close(),
     };
   }
@@ -183,14 +183,14 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     async jobs(kind = 'export.render'): Promise<{ state: string; attempt: number }[]> {
       return database.transactShared(({ knex }) => knex('jobs').where({ kind }).select('state', 'attempt'));
     },
-    /** The notes of the longest-waiting render job. */
+    /** Returns the payload of the render job that has waited longest. */
     async renderData(): Promise<Record<string, unknown> | undefined> {
       const [row] = await database.transactShared(({ knex }) =>
         knex('jobs').where({ kind: 'export.render', state: 'queued' }).orderBy('id').select('payload'),
       );
       return row?.payload as Record<string, unknown> | undefined;
     },
-    /** How many documents the newest replica has rendered or tried to. */
+    /** Returns how many documents the newest replica has rendered or tried to render. */
     async rendered(): Promise<number> {
       const text = await (await fetch(`${addresses.of('export', 'ops')}/metrics`)).text();
       return Number(/^parley_export_render_seconds_count\S* (\d+)$/mu.exec(text)?.[1] ?? 0);

@@ -56,7 +56,7 @@ test.serial('an export that crashes its render process fails after three attempt
 
 const renders = () => renderers().some((pid) => residentMb(pid) > 150);
 
-/** The processes that this one has started to render documents. */
+/** Returns the ids of this process's child processes that render documents. */
 function renderers(): number[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
   return children
@@ -73,6 +73,6 @@ function fileOf(pid: number | string, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
-    return ''; // it has ended
+    return ''; // the process has ended
   }
 }

@@ -1,12 +1,12 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 
-/** The text of each page, as a reader of PDFs copies it. */
+/** Returns the text of each page, as copied from a PDF reader. */
 export async function pagesOf(pdf: Uint8Array): Promise<string[]> {
   const document = await getDocumentProxy(new Uint8Array(pdf));
   return (await extractText(document)).text;
 }
 
-/** The text of all pages, without white space: readers of PDFs guess it. */
+/** Returns the text of all pages without white space, because PDF readers only guess white space. */
 export async function textOf(pdf: Uint8Array): Promise<string> {
   return withoutSpaces((await pagesOf(pdf)).join(''));
 }

@@ -8,7 +8,7 @@ function show(text, isError = false) {
   at('state').classList.toggle('error', isError);
 }
 
-/** The text as SSML with a mark before each word, so that the page can show where the voice is. */
+/** Returns the text as SSML with a mark before each word, so that the page can show the spoken word. */
 function markedWords(text, language) {
   const escaped = (part) =>
     part.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -18,7 +18,7 @@ function markedWords(text, language) {
     .join('')}</speak>`;
 }
 
-/** @param withMarks whether each word of a plain text gets a mark, as far as the limit of SSML allows */
+/** @param withMarks whether to add a mark before each word of a plain text, if the result stays within the length limit of SSML */
 function speechRequest(withMarks) {
   const given = at('text').value.trim();
   const languageCode = at('language').value.trim();
@@ -74,7 +74,7 @@ async function speak() {
   await play(new Blob([bytes], { type: body.audioEncoding === 'MP3' ? 'audio/mpeg' : 'audio/wav' }));
 }
 
-/** Plays MP3 while it comes, where the browser can; other audio once it is all there. */
+/** Plays MP3 while it arrives, if the browser supports this; otherwise plays the audio when it is complete. */
 async function stream() {
   showMarks([]);
   show('Speaking …');
@@ -145,7 +145,7 @@ function showError(error) {
   if (error.name !== 'AbortError') show(error.message, true);
 }
 
-/** The mouth opens with the level of what is heard, and the mark that was reached last is shown. */
+/** Opens the mouth according to the volume of the audio, and shows the latest mark. */
 function animate() {
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -16,7 +16,7 @@ interface Kept {
 
 export type ModelCache = ReturnType<typeof modelCache>;
 
-/** The cache folders of this process. */
+/** The cache folders that this process has created. */
 const ours = new Set<string>();
 
 /** An LRU cache of model files in a temporary folder, bounded by `maxBytes`. A file that is being sent is not evicted. */
@@ -56,7 +56,7 @@ export function modelCache(maxBytes: number) {
       try {
         return opened(kept, await open(kept.path));
       } catch {
-        kept.readers -= 1; // the temporary folder was cleared from outside
+        kept.readers -= 1; // another program has emptied the temporary folder
         if (kept.readers === 0 && files.get(name) === kept) await drop(name, kept);
         return undefined;
       }

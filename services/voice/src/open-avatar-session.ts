@@ -8,7 +8,7 @@ import type { Asking } from './speech.ts';
 const claimed = z.object({ vendorAvatarId: text(1_000).nullish(), vendorAvatarModel: text(1_000).nullish() });
 
 /**
- * Opens a session of the hosted avatar that the token is bound to. Ids from the client are only compared with the token's.
+ * Opens a session of the hosted avatar to which the token is bound. Avatar ids in the request are only compared with the token's.
  * @throws DomainError `internal` for every fault of the vendor
  */
 export async function openAvatarSession(

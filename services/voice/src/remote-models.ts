@@ -9,7 +9,7 @@ import type { AvatarModels } from './avatar-models.ts';
 import { modelCache } from './model-cache.ts';
 
 export interface RemoteModelsOptions {
-  /** The URL of `models.json` or of its folder, which also has the files. */
+  /** The URL of `models.json`, or of the folder that contains `models.json` and the model files. */
   url: string;
   /** Time in ms before a list or file is revalidated at the source. */
   keptMs: number;
@@ -25,9 +25,11 @@ export interface RemoteModelsOptions {
 /** Pause in ms after a failure, or `keptMs` if that is shorter. */
 const restMs = 10_000;
 
-/** A cached value that is fetched again when it expires, one fetch at a time. It stays in use while the source is unavailable. */
+/**
+ * A cached value that is fetched again after it expires, one fetch at a time. The old value stays in use while the source is unavailable.
+ */
 interface Known {
-  /** The time from which it may be fetched again. */
+  /** The time from which the value may be fetched again. */
   nextAt: number;
   fetching: Promise<void> | undefined;
   error: unknown;
@@ -122,7 +124,7 @@ export function remoteModels(options: RemoteModelsOptions): AvatarModels {
       if (!(await known()).some((model) => fileName(model) === name)) return undefined;
       const file = files.get(name) ?? { ...newKnown(), etag: null };
       files.set(name, file);
-      // An evicted file must be fetched at once.
+      // A file that was evicted from the cache must be fetched at once.
       if (!cache.has(name) && file.error === undefined && !file.fetching) file.nextAt = 0;
       const fetching = refresh(file, 'file', new URL(name, source).href, () => fetchFile(name, file));
       if (!cache.has(name)) await within(timeoutMs, () => away(file.error), fetching);

@@ -38,14 +38,14 @@ export const voice = defineUnit(voiceDeclaration, {
   servers: (ports, given) => [voiceServer(ports, given)],
 });
 
-/** Maximum concurrent calls: of remote providers by settings, of local engines one per process. */
+/** Maximum concurrent calls. Remote providers: by settings. Local engines: one per process. */
 function callLimits({ calls, tts, stt, speechProcesses, whisper }: VoiceConfig) {
   const limits = (inFlight: number, perTenant: number) => ({
     inFlight,
     shares: { tenant: { inFlight: perTenant, waiting: calls.waitingPerTenant } },
   });
   const elsewhere = limits(calls.inFlight, calls.perTenant);
-  /** One tenant may not use all processes, if there are several. */
+  /** Limits of a local engine. If there are several processes, one tenant cannot use all of them. */
   const here = (processes: number) => limits(processes, Math.max(1, processes - 1));
   return {
     tts: tts.provider === 'espeak' ? here(speechProcesses) : elsewhere,

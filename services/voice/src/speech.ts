@@ -43,12 +43,12 @@ export interface Transcript {
 
 /** Counts the bytes that a request holds. */
 export interface Memory {
-  /** @throws DomainError if none remains */
+  /** Reserves bytes. @throws DomainError if none remain */
   take(bytes: number): void;
   giveBack(bytes: number): void;
 }
 
-/** The client's request behind a provider call. */
+/** The client request for which a provider is called. */
 export interface Asking {
   signal: AbortSignal;
   memory: Memory;

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-/** Why a text is not speakable SSML; undefined if it is. Completes "ssml …". */
+/** Returns why a text cannot be spoken as SSML, as the end of the sentence "ssml …"; undefined if it can. */
 export function ssmlProblem(ssml: string): string | undefined {
   let problem: string | undefined;
   let root: string | undefined;
@@ -18,7 +18,7 @@ export function ssmlProblem(ssml: string): string | undefined {
   return problem;
 }
 
-/** The text of SSML without its markup. */
+/** Returns the text of SSML without its markup. */
 export function textOfSsml(ssml: string): string {
   const parts: string[] = [];
   const parser = new SaxesParser();
@@ -33,7 +33,7 @@ export function textOfSsml(ssml: string): string {
 /** A token of SSML: text, the start of an element with its attributes, or its end. */
 export type SsmlToken = { text: string } | { name: string; attributes?: Record<string, string> };
 
-/** The tokens of well-formed SSML, without comments and processing instructions. */
+/** Splits well-formed SSML into tokens, without comments and processing instructions. */
 export function ssmlTokens(ssml: string): SsmlToken[] {
   const tokens: SsmlToken[] = [];
   const parser = new SaxesParser();
@@ -63,7 +63,7 @@ const longestBreakMs = 10_000;
 /** Maximum total pause of one text, in ms. */
 export const longestPausesMs = 60_000;
 
-/** The total pause of SSML in ms, each `break` capped. */
+/** Returns the total pause of SSML in ms, with each `break` capped. */
 export function pausesMs(ssml: string): number {
   return ssmlTokens(ssml).reduce((sum, token) => {
     const time = 'name' in token && token.name === 'break' ? token.attributes?.['time'] : undefined;
@@ -121,6 +121,6 @@ function read(parser: SaxesParser, ssml: string): void {
   try {
     parser.write(ssml).close();
   } catch {
-    // The error handler has recorded it.
+    // The error handler has already recorded the error.
   }
 }

@@ -28,7 +28,7 @@ export function streamSpeech(ports: Ports, tenantId: number, input: unknown, ask
   };
   const started = (piece: Utterance | undefined): Promise<Buffer> | undefined => {
     const audio = piece && spoken(piece);
-    audio?.catch(() => undefined); // awaited later, or never if the client disconnects
+    audio?.catch(() => undefined); // the promise is awaited later, or never if the client disconnects
     return audio;
   };
 

@@ -10,9 +10,9 @@ const sentence = 'The quick brown fox jumps over the lazy dog.';
 interface Sound {
   rate: number;
   seconds: number;
-  /** Root mean square, of 1. */
+  /** Root mean square, as a share of the maximum. */
   level: number;
-  /** How much of it is louder than a whisper, in seconds. */
+  /** Seconds of the audio that are louder than a whisper. */
   heard: number;
 }
 
@@ -29,7 +29,7 @@ function soundOf(samples: ArrayLike<number>, rate: number, full: number): Sound 
   return { rate, seconds: samples.length / rate, level: Math.sqrt(sum / samples.length), heard };
 }
 
-/** Decodes by mpg123, which is another's work than the encoder. @throws Error for audio with faults */
+/** Decodes with mpg123, which is independent of the encoder. @throws Error for audio with faults */
 async function decodedMp3(file: Buffer): Promise<Sound> {
   const decoder = new MPEGDecoder();
   await decoder.ready;

@@ -3,7 +3,7 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { voiceApp, voiceToken } from './voice-app.ts';
 
-// A file of its own: it ends the processes that its own process has started.
+// In a file of its own, because the test kills child processes of its process.
 
 const english = { voiceName: 'en-us', languageCode: 'en-US' };
 const text = 'The quick brown fox jumps over the lazy dog. '.repeat(110);
@@ -29,7 +29,7 @@ function speakers(): Child[] {
   });
 }
 
-/** Kills the one process once it has worked on what was sent since `before`. */
+/** Kills the only process once it has worked on a text sent after `before`. */
 async function killAtWork(before: Child[]): Promise<void> {
   const [idle] = before;
   await eventually('eSpeak NG is at work', () => {

@@ -241,7 +241,7 @@ test('a file that has changed is served with a new etag; one that has not is not
   t.not((await get('avatars/models/zoe.glb')).headers.get('etag'), headers.get('etag'));
 });
 
-/** The folders of files that this process has now. */
+/** Lists the cache folders of this process. */
 const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-models-${process.pid}-`));
 
 test.serial('the cache of files is bounded and deleted when voice stops', async (t) => {

@@ -183,7 +183,7 @@ test('a client that leaves cancels the call of the provider', async (t) => {
   t.is(provider.received.length, 2);
 });
 
-/** More than the buffers of a connection on loopback hold. */
+/** More bytes than the buffers of a loopback connection can hold. */
 const large = mp3Of(Buffer.alloc(16_000_000, 1));
 
 test('nothing is spoken ahead of a client that does not read, beyond one piece', async (t) => {
@@ -229,5 +229,5 @@ test('concurrent streams are all complete', async (t) => {
     Array.from({ length: 12 }, async () => bytesOf(await stream({ text, audioEncoding: 'LINEAR16' }))),
   );
   const lengths = files.map((file) => readWav(file).pcm.length);
-  t.true(Math.min(...lengths) > 0.9 * Math.max(...lengths), String(lengths)); // this voice is not the same each time
+  t.true(Math.min(...lengths) > 0.9 * Math.max(...lengths), String(lengths)); // the length of this voice's audio varies
 });

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { fakeProvider, json, mp3Of, voiceApp, voiceToken } from './voice-app.ts';
 
 const english = { voiceName: 'en-us+f3', languageCode: 'en-US' };
-/** More than the buffers of a connection on loopback hold. */
+/** More bytes than the buffers of a loopback connection can hold. */
 const large = mp3Of(Buffer.alloc(16_000_000, 1));
 
 async function speaking(t: ExecutionContext, env: Record<string, string> = {}) {

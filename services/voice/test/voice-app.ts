@@ -29,7 +29,7 @@ export interface AskOptions {
   signal?: AbortSignal;
 }
 
-/** The bodies of all routes in one, as tests look at them field by field. */
+/** The response bodies of all routes in one type, of which tests read single fields. */
 export interface AnswerBody {
   error: { code: string; message: string };
   audioContent: string;
@@ -86,7 +86,7 @@ export interface Received {
   body: string;
 }
 
-/** A provider that records what it receives and answers as `answer` does. */
+/** A provider that records requests and responds with `answer`. */
 export async function fakeProvider(
   t: ExecutionContext,
   answer: (received: Received, response: ServerResponse) => void | Promise<void>,
@@ -103,7 +103,7 @@ export async function fakeProvider(
     received.push(got);
     await answer(got, response);
   });
-  server.keepAliveTimeout = 600_000; // a connection that is reused may be slow
+  server.keepAliveTimeout = 600_000; // a later request on the same connection may come after a long pause
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {

@@ -3,8 +3,8 @@ import { mp3Audio } from './mp3.ts';
 import { type PcmFormat, readWav, wavHeader } from './wav.ts';
 
 /**
- * Joins audio files of one encoding. The returned function takes one file after another and returns the next bytes of the joined file.
- * The joined WAV file has the first header with an open end. @throws Error if the formats differ
+ * Joins audio files of one encoding. The returned function accepts one file after another and returns the next bytes of the joined file. A
+ * joined WAV file has the header of the first file, without a length. @throws Error if the formats differ
  */
 export function audioJoiner(encoding: SpeechEncoding): (file: Buffer) => Buffer {
   if (encoding === 'MP3') return mp3Audio;

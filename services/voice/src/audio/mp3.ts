@@ -3,7 +3,8 @@ const kilobits2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 const sampleRates = [44_100, 48_000, 32_000];
 
 /**
- * The audio frames of an MP3 file, without tags and without the frame with the file's length, so that it can be joined with other audio.
+ * Returns the audio frames of an MP3 file without tags and without the frame that contains the file's length, so that they can be joined
+ * with other audio.
  */
 export function mp3Audio(file: Buffer): Buffer {
   let audio = file;
@@ -20,7 +21,7 @@ export function mp3Audio(file: Buffer): Buffer {
   return /Xing|Info|VBRI/u.test(info) ? audio.subarray(first) : audio;
 }
 
-/** The length of the layer III frame at the start of the audio; undefined if there is none. */
+/** Returns the length of the layer III frame at the start of the audio; undefined if there is none. */
 export function frameLength(audio: Buffer): number | undefined {
   if (audio.length < 4 || audio.readUInt16BE(0) < 0xffe0) return undefined;
   const version = (audio.readUInt8(1) >> 3) & 3;

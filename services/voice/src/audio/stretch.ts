@@ -1,4 +1,4 @@
-/** The overlap of neighbouring pieces, and the search range for the best position of the next one, in seconds. */
+/** In seconds: the overlap of adjacent pieces, and the range in which the best position of the next piece is searched. */
 const windowSeconds = 0.03;
 const seekSeconds = 0.012;
 

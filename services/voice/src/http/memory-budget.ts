@@ -3,11 +3,12 @@ import { DomainError, unavailable } from '@parley/kernel/errors';
 /** The share of the memory budget that one request holds. */
 export interface MemoryShare {
   /**
-   * @throws DomainError `tooManyRequests` if the share of its tenant or address is used up; `unavailable` if the whole budget is
+   * Reserves bytes. @throws DomainError `tooManyRequests` if the tenant or address has used up its share; `unavailable` if the whole budget
+   * is used up
    */
   take(bytes: number): void;
   giveBack(bytes: number): void;
-  /** Releases the memory of the request; it can reserve no more. */
+  /** Releases the memory of the request. No more bytes can then be reserved. */
   end(): void;
 }
 
@@ -18,7 +19,7 @@ export interface MemoryParties {
   network: string;
 }
 
-/** The share of the budget that one tenant, or one address, may use. */
+/** The budget divided by this number is the share of one tenant or one address. */
 const sharesInBudget = 4;
 
 /** Bounds the bytes of request bodies and unsent answers: in total, per tenant and per address. */

@@ -66,7 +66,7 @@ async function write(response: ServerResponse, block: Buffer | string, stallTime
   const stalled = delay(stallTimeoutMs, undefined, { signal: over.signal, ref: false }).then(() => {
     throw new HttpRefusal(408, 'The client has stopped reading');
   });
-  stalled.catch(() => undefined); // aborted below
+  stalled.catch(() => undefined); // rejects when aborted below
   try {
     if (!response.destroyed) await Promise.race([ready, stalled]);
   } finally {

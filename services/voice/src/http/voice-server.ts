@@ -167,7 +167,7 @@ export function voiceServer(
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const post = posts[route];
     const { claims, refusal } = readToken(request);
-    // A unit that calls on a client's behalf is throttled as that client, by the address in its token.
+    // A unit that calls for a client is throttled like this client, by the client address in the unit's token.
     const behind = claims?.audience === 'voice' ? claims.clientIp : undefined;
     const address = behind ?? clientIp(request);
     await throttle(route, address, claims?.tenantId);
@@ -235,7 +235,8 @@ export function voiceServer(
   }
 
   function report(status: number, error: unknown): void {
-    // An error without a cause is a limit or a missing configuration; clients must not be able to fill the log with those.
+    // An unavailable error without a cause means a limit or a missing configuration. Clients must not be able to fill the log with such
+    // errors.
     if (status === 503 && error instanceof Error && error.cause !== undefined)
       log.warn({ err: error }, 'dependency unavailable');
     if (status === 500) log.error({ err: error }, 'request failed');

@@ -4,8 +4,8 @@ import { sentenceEnds } from './sentence-ends.ts';
 export const shortestPiece = 200;
 
 /**
- * The end offsets of the pieces of a text, including the end of the text. The first piece is one sentence, so that audio starts early;
- * each later one has as many sentences as make up `shortestPiece` characters. No piece is silent, unless the whole text is.
+ * Returns the end offsets of the pieces of a text, including the end of the text. The first piece is one sentence, so that audio starts
+ * early. Each later piece has enough sentences for `shortestPiece` characters. No piece is silent unless the whole text is silent.
  */
 export function pieceEnds(text: string, languageCode: string): number[] {
   const lastSpoken = text.length - (/[^\p{L}\p{N}]*$/u.exec(text)?.[0].length ?? 0);

@@ -12,8 +12,8 @@ const divisible = new Set(['speak', 'p', 's', 'prosody', 'emphasis', 'voice', 'l
 const ofSentences = new Set(['p', 's']);
 
 /**
- * Splits SSML between sentences. Each piece is valid SSML: open elements are closed and reopened in the next piece. There is no split
- * inside elements that cannot be reopened (`say-as`, `sub`, `audio`, …). A mark or pause between sentences belongs to the second one.
+ * Splits SSML between sentences. Each piece is valid SSML: open elements are closed and reopened in the next piece. Elements that cannot be
+ * reopened (`say-as`, `sub`, `audio`, …) are never split. A mark or pause between two sentences belongs to the second sentence.
  */
 export function piecesOfSsml(ssml: string, languageCode: string): string[] {
   const tokens = ssmlTokens(ssml);

@@ -5,7 +5,7 @@ const longestSentence = 400;
 const clauseEnd = /(?:[,;:–—]\s|[，、；：])(?![\s\S]*(?:[,;:–—]\s|[，、；：]))/u;
 const lastSpace = /\s(?!.*\s)/su;
 
-/** The end offsets of the sentences of a text, including the end of the text. */
+/** Returns the end offsets of the sentences of a text, including the end of the text. */
 export function sentenceEnds(text: string, languageCode: string): number[] {
   const ends: number[] = [];
   let start = 0;
@@ -18,7 +18,7 @@ export function sentenceEnds(text: string, languageCode: string): number[] {
   return ends;
 }
 
-/** The offsets at which a sentence that is too long is split. */
+/** Returns the offsets at which a sentence that is too long is split. */
 function clauseEnds(text: string, start: number, end: number): number[] {
   const cuts: number[] = [];
   let from = start;

@@ -30,7 +30,8 @@ const highestRate = 450;
 /** Languages for which eSpeak NG uses another code. */
 const otherNames: Record<string, string> = { zh: 'cmn', no: 'nb' };
 
-const espeakPackage: string = '@echogarden/espeak-ng-emscripten'; // not a literal, because it may not be installed
+// Typed as string, so that the compiler does not require the optional package.
+const espeakPackage: string = '@echogarden/espeak-ng-emscripten';
 const { default: load } = await import(espeakPackage);
 const { eSpeakNGWorker: Worker } = await load();
 const espeak: EspeakWorker = new Worker();
@@ -65,7 +66,7 @@ performTasks((task: SpeechTask): SpeechTaskAnswer => {
   return { audio, timepoints };
 });
 
-/** The names of suitable voices, best first, each with a variant (`+f3`). */
+/** Returns the names of suitable voices, best first. If a variant is requested, names with the variant (`+f3`) come first. */
 function candidates({ voiceName, languageCode }: SpeechTask): string[] {
   const [voice = '', variant] = voiceName.split('+', 2);
   const language = languageCode.replaceAll('_', '-').toLowerCase();

@@ -18,7 +18,7 @@ export interface EspeakOptions {
   isInstalled?: () => boolean;
 }
 
-/** MP3 of this voice takes less than a quarter of its PCM's bytes. */
+/** MP3 audio of this voice has less than a quarter of the bytes of its PCM. */
 const mp3Factor = 4;
 const maxMemoryMb = 512;
 /** Memory limit of the process, including memory outside the heap. */
@@ -26,7 +26,10 @@ const maxResidentMb = 640;
 /** Elapsed-time limit as a multiple of the processor-time limit, because a process may wait for a CPU. */
 const longestWait = 4;
 
-/** Speech by eSpeak NG, which is native code and blocks its thread: one process per concurrent text, bounded by the caller. */
+/**
+ * Synthesizes speech with eSpeak NG. Its native code blocks the thread, so each concurrent text has its own process; the caller bounds
+ * their number.
+ */
 export function espeakSpeaker({ timeoutMs, maxBytes, isInstalled = found }: EspeakOptions): Part & {
   speak: Speaker;
 } {

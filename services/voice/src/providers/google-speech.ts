@@ -16,7 +16,7 @@ const speechAnswer = z.object({
     .default([]),
 });
 
-/** Speech by an API like Google Cloud Text-to-Speech (v1beta1, which returns the times of marks). */
+/** Synthesizes speech with an API like Google Cloud Text-to-Speech (v1beta1, which returns the times of marks). */
 export function googleSpeaker({ url = 'https://texttospeech.googleapis.com', key, call }: GoogleOptions): Speaker {
   return async ({ utterance, voiceName, languageCode, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
@@ -59,7 +59,7 @@ const clipAnswer = z.object({
     .default([]),
 });
 
-/** Transcripts by an API like Google Cloud Speech-to-Text (v1p1beta1, which accepts MP3). */
+/** Transcribes with an API like Google Cloud Speech-to-Text (v1p1beta1, which accepts MP3). */
 export function googleListener({ url = 'https://speech.googleapis.com', key, call }: GoogleOptions): Listener {
   return async ({ audio, audioEncoding, languageCode, sampleRateHertz }, asking) => {
     const body = JSON.stringify({
@@ -94,7 +94,10 @@ const refusalShape = z.object({
   }),
 });
 
-/** `INVALID_ARGUMENT` is the client's fault unless it has a reason such as `API_KEY_INVALID`: reasons concern keys, projects, billing. */
+/**
+ * Reports whether a refusal is the client's fault. `INVALID_ARGUMENT` is, unless it has a reason such as `API_KEY_INVALID`: reasons concern
+ * keys, projects or billing.
+ */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);
   return read.success && read.data.error.details.every(({ reason }) => reason === undefined);

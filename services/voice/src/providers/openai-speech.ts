@@ -11,7 +11,7 @@ export interface OpenAiOptions {
   call: ProviderCall;
 }
 
-/** Speech by an API like OpenAI's. It does not support SSML: only the text is spoken, and marks have no times. */
+/** Synthesizes speech with an API like OpenAI's. The API does not support SSML, so only the text is spoken, and marks have no times. */
 export function openAiSpeaker({ url, key, model, call }: OpenAiOptions): Speaker {
   return async ({ utterance, voiceName, speakingRate, audioEncoding }, asking) => {
     const body = JSON.stringify({
@@ -39,7 +39,9 @@ const answerShape = z.object({
   segments: z.array(z.object({ avg_logprob: z.number().optional() })).default([]),
 });
 
-/** Transcripts by an API like OpenAI's. Confidence is the mean probability of the tokens, or 0 if not returned. */
+/**
+ * Transcribes with an API like OpenAI's. Confidence is the mean probability of the tokens, or 0 if the API does not return probabilities.
+ */
 export function openAiListener({ url, key, model, call }: OpenAiOptions): Listener {
   return async (request, asking) => {
     const { audioEncoding, languageCode } = request;
@@ -70,7 +72,7 @@ const refusalShape = z.object({
   }),
 });
 
-/** `invalid_request_error` is the client's fault, unless it concerns the model or the key. */
+/** Reports whether a refusal is the client's fault. `invalid_request_error` is, unless it concerns the model or the key. */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);
   if (!read.success) return false;

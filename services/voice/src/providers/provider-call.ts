@@ -14,19 +14,26 @@ export interface ProviderRequest {
   isClientFault?: IsClientFault;
 }
 
-/** Calls a provider within these limits and returns the response body, whose bytes are charged to the memory as they arrive. */
+/**
+ * Calls a provider within the limits and returns the response body. The bytes of the body are charged to the request's memory as they
+ * arrive.
+ */
 export type ProviderCall = (url: string, request: ProviderRequest, asking: Asking) => Promise<Buffer>;
 
 /** Statuses of a provider that may be the client's fault, depending on the response body. */
 const refusedRequests = new Set([400, 413, 415, 422]);
 const maxRefusalBytes = 65_536;
 
-/** Whether a provider's refusal is, by its API's documentation, the client's fault; otherwise the operator's settings are wrong. */
+/**
+ * Reports whether a provider's refusal is the client's fault, according to the documentation of its API. Otherwise the operator's settings
+ * are wrong.
+ */
 export type IsClientFault = (refusal: unknown) => boolean;
 
 /**
- * A client of one provider. Errors do not reveal its answer: `invalid` if it refuses the client's input, `internal` if it refuses our
- * key (401, 403), else `unavailable`. When the signal aborts, the call is cancelled and rejects with the signal's reason.
+ * Creates a client of one provider. Its errors do not reveal the provider's response: `invalid` if the provider refuses the client's input,
+ * `internal` if it refuses our key (401, 403), else `unavailable`. When the signal aborts, the call is cancelled and rejects with the
+ * signal's reason.
  */
 export function providerCall(what: string, { timeoutMs, maxBytes }: CallLimits): ProviderCall {
   return async (url, { headers, body, isClientFault = () => false }, { signal, memory }) => {
@@ -74,7 +81,7 @@ function refusal(what: string, status: number, isDueToOurClient: boolean): Domai
   return unavailable(`The ${what} is not available at the moment; try again in a while`, cause);
 }
 
-/** The JSON of an answer. @throws DomainError `unavailable` for anything else */
+/** Parses the JSON of a response. @throws DomainError `unavailable` for anything else */
 export function jsonOf(what: string, body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
@@ -83,7 +90,7 @@ export function jsonOf(what: string, body: Buffer): unknown {
   }
 }
 
-/** The error for an answer that violates the provider's documentation. */
+/** Returns the error for a response that violates the provider's documentation. */
 export function unreadable(what: string, cause: unknown): DomainError {
   return unavailable(`The ${what} gave an answer that cannot be read; try again in a while`, cause);
 }

@@ -29,7 +29,9 @@ const problems = {
   unreadable: 'The clip cannot be read as audio of audioEncoding',
 };
 
-/** Transcripts by Whisper (tiny.en) on this machine. Each untrusted clip gets its own process; the caller bounds their number. */
+/**
+ * Transcribes with Whisper (tiny.en) on this machine. Each untrusted clip gets its own process; the caller bounds the number of processes.
+ */
 export function whisperListener({ folder, timeoutMs }: WhisperOptions): Listener {
   return async (request, { signal }) => {
     if (!existsSync(join(folder, 'faster_whisper')))
@@ -68,7 +70,7 @@ async function run(folder: string, request: ClipRequest, timeoutMs: number, sign
       code === 0 ? resolve() : reject(new WhisperFailed(`Python ended with ${killed ?? code}`)),
     );
   });
-  child.stdin.on('error', () => undefined); // it has ended, which is reported below
+  child.stdin.on('error', () => undefined); // the process has ended; `ended` reports the failure
   child.stdin.write(`${JSON.stringify({ audioEncoding, threads, maxMemoryMb })}\n`);
   child.stdin.end(audioEncoding === 'LINEAR16' && !isWav(audio) ? wav(audio, sampleRateHertz) : audio);
   const tooLarge = () => new WhisperFailed('the answer is too large');
