@@ -10,7 +10,7 @@ const schema = buildSchema(`
   type Query { things: [Thing!]! }
 `);
 
-/** Executes a document on things with these ids and two parts each. Returns the batches of reads and the charged bytes too. */
+/** Executes a document on things with these ids, each with two parts. Also returns the batches of reads and the charged bytes. */
 async function answered(document: string, ids: number[], bytes = 10_000) {
   const budget = answerBudget(bytes);
   const read: string[] = [];

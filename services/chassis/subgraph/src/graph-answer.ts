@@ -9,15 +9,15 @@ import type { GraphQLResolveInfo } from 'graphql';
 
 export type GraphAnswer = ReturnType<typeof graphAnswer>;
 
-/** The answer to one request: all its reads are charged to one budget. */
+/** The answer to one request. All reads for the answer are charged to one budget. */
 export function graphAnswer(budget: AnswerBudget) {
   const written: { path: GraphQLResolveInfo['path']; text: JsonText }[] = [];
   return {
     budget,
 
     /**
-     * For a resolver of a large list: the JSON of `write` is placed into the answer and skips execution. Lists are written one at a
-     * time, and none once the budget is spent.
+     * For a resolver of a large list: the JSON that `write` returns is inserted into the answer without executing its fields. Lists are
+     * written one at a time, and no more once the budget is used up.
      */
     asJson(write: () => Promise<Buffer>, { path }: GraphQLResolveInfo): Promise<never[]> {
       return budget.runExclusive(async (allowance) => {
@@ -28,7 +28,7 @@ export function graphAnswer(budget: AnswerBudget) {
       });
     },
 
-    /** Places the JSON of `asJson` into the executed data, at its fields. */
+    /** Inserts the JSON of `asJson` into the executed data, at the fields of its resolvers. */
     placed(data: unknown): JsonText[] {
       return written.flatMap(({ path, text }) => {
         const holder = path.prev ? valueAt(data, path.prev) : data;
@@ -38,14 +38,14 @@ export function graphAnswer(budget: AnswerBudget) {
       });
     },
 
-    /** The dependencies with a database that reads for this field: within the budget, and only the selected columns. */
+    /** Returns the dependencies with a database that reads for this field: within the budget, and only the selected columns. */
     reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps {
       return { ...deps, database: answerDatabase(deps.database, budget, selectedFields(info)) };
     },
 
     /**
-     * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one such call for each place
-     * of the field in the document, because it has its own arguments. A repeated object is charged each time.
+     * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one call for each place of the
+     * field in the document, because each place has its own arguments. An object that is repeated is charged each time.
      */
     batched<Args extends unknown[], Value>(
       read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
@@ -54,7 +54,7 @@ export function graphAnswer(budget: AnswerBudget) {
       return async (info: FieldInfo, key: number, ...args: Args) => {
         const place = places.get(info.fieldNodes) ?? {
           loader: new DataLoader<number, Value>((keys) => read(info, keys, ...args)),
-          shown: new Set<number>(), // charged when they were read
+          shown: new Set<number>(), // keys whose objects were charged when they were read
         };
         places.set(info.fieldNodes, place);
         const again = place.shown.has(key);

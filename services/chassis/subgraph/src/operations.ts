@@ -22,7 +22,7 @@ export interface GraphRequest {
 export interface GraphResult {
   data?: Record<string, unknown> | null;
   errors?: GraphQLFormattedError[];
-  /** The root fields of the operation; empty if it is invalid. */
+  /** The root fields of the operation; empty if the operation is invalid. */
   fields: string[];
 }
 
@@ -51,7 +51,7 @@ export function operations({ schema, format }: OperationsOptions) {
     const known = documents.get(query);
     if (known) return known;
     const document = readNew(query);
-    // Gateways send only valid documents, so this one is not cached.
+    // Gateways send only valid documents, so an invalid document is not cached.
     if (!Array.isArray(document)) documents.set(query, document);
     return document;
   }
@@ -63,7 +63,7 @@ export function operations({ schema, format }: OperationsOptions) {
       return problems.length > 0 ? problems.map((each) => problem(each, 'GRAPHQL_VALIDATION_FAILED')) : document;
     } catch (error) {
       if (error instanceof GraphQLError) return [problem(error, 'GRAPHQL_PARSE_FAILED')];
-      // The stack is full.
+      // A RangeError means that the stack is full.
       if (error instanceof RangeError) {
         return [problem(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED')];
       }
@@ -77,7 +77,7 @@ export function operations({ schema, format }: OperationsOptions) {
     const document = read(query);
     if (Array.isArray(document)) return { errors: formatted(document), fields: [] };
     const operation = getOperationAST(document, operationName);
-    // Gateways read subscriptions by gRPC.
+    // Gateways read subscriptions through gRPC.
     if (!operation || operation.operation === 'subscription') {
       const error = new GraphQLError(
         'The document has no query or mutation of this name, or several and none is named',
@@ -87,7 +87,7 @@ export function operations({ schema, format }: OperationsOptions) {
     const fields = operation.selectionSet.selections.flatMap((each) => (each.kind === 'Field' ? each.name.value : []));
     const variableValues = variables ?? {};
     const { data, errors } = await execute({ schema, document, contextValue, variableValues, operationName });
-    // Without data nothing was run: the variables are wrong.
+    // Without data nothing was executed: the variables are invalid.
     const wrong = data === undefined ? errors?.map((each) => problem(each, 'BAD_USER_INPUT')) : errors;
     return { ...(data !== undefined && { data }), ...(wrong && { errors: formatted(wrong) }), fields };
   };

@@ -7,10 +7,10 @@ import { type FieldDefinitionNode, Kind, parse } from 'graphql';
 import { type GraphContext, type PortsContext, type SubgraphOptions, subgraph } from './subgraph.ts';
 
 export interface SubgraphDefinition<Deps, Context extends GraphContext> {
-  /** Its `schema.graphql`. */
+  /** The URL of the service's `schema.graphql`. */
   schema: URL;
   resolvers: SubgraphOptions<Context>['resolvers'];
-  /** Its fields of Subscription, by name. Gateways read them by gRPC, so the service needs `rpc`. */
+  /** The service's subscription fields, by name. Gateways read them through gRPC, so the service needs `rpc`. */
   subscriptions?(deps: Deps): Record<string, SubscriptionField>;
   /** Makes the context of a request. Default: `PortsContext`, with the dependencies as its `ports`. */
   context(deps: Deps): SubgraphOptions<Context>['context'];
@@ -24,7 +24,7 @@ interface Subgraph<Deps> {
   server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part;
 }
 
-/** The `graph` of a service: its subgraph, and its subscription fields. */
+/** Makes the `graph` of a service: its subgraph, and its subscription fields. */
 export function subgraphOf<Ports>(definition: WithoutContext<Ports>): Subgraph<Ports>;
 export function subgraphOf<Deps, Context extends GraphContext>(
   definition: SubgraphDefinition<Deps, Context>,
@@ -53,7 +53,7 @@ export function subgraphOf<Deps>({
   };
 }
 
-/** The fields, each for the callers that its `@access` accepts. */
+/** Returns the fields, each restricted to the callers that its `@access` accepts. */
 function withAccess(fields: Record<string, SubscriptionField>, typeDefs: string): Record<string, SubscriptionField> {
   const declared = subscriptionsOf(typeDefs);
   const guarded = Object.entries(fields).map(([name, field]): [string, SubscriptionField] => {

@@ -30,19 +30,22 @@ export interface GraphContext {
   /** The verified caller. */
   caller: Caller;
   answer: GraphAnswer;
-  /** The request for the use case of a root field. Its signal aborts when the connection closes before the answer. */
+  /** Returns the request for the use case of a root field. Its signal aborts when the connection closes before the answer. */
   request(info: FieldPlace): CallerRequest;
-  /** Like `request`, for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
+  /**
+   * Like `request`, for a use case that needs a tenant.
+   * @throws DomainError `forbidden` with reason `NO_TENANT`
+   */
   tenantRequest(info: FieldPlace): TenantRequest;
 }
 
-/** The context of a service that adds nothing but what its use cases depend on. */
+/** The context of a service that adds only the dependencies of its use cases. */
 export interface PortsContext<Ports> extends GraphContext {
   ports: Ports;
 }
 
 export interface SubgraphOptions<Context extends GraphContext> extends GraphServerOptions {
-  /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
+  /** The subgraph's own SDL, without the definitions of `shared.graphql`, and with `@access` on every root field. */
   typeDefs: string;
   resolvers: ResolversIn<Context>;
   context: (request: GraphContext) => Context;
@@ -103,7 +106,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     const outcome = graphOutcome(result.errors);
     const seconds = (performance.now() - started) / 1000;
     for (const operation of fields) metrics.graphDuration.observe({ operation, outcome }, seconds);
-    // The gateway reads the errors of responses with 200 only.
+    // The gateway reads errors only in responses with status 200.
     send(response, 200, write(result, answering.placed(result.data)));
   }
 
@@ -123,7 +126,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
           const { status, message } =
             error instanceof RequestRefused ? error : { status: 500, message: internalMessage };
           if (status === 500) log.error({ err: error }, 'request failed');
-          // The rest of the body is not read.
+          // The connection closes, because the rest of the body is not read.
           return send(response.setHeader('connection', 'close'), status, JSON.stringify({ errors: [{ message }] }));
         });
       });
@@ -137,7 +140,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   };
 }
 
-/** With a certificate, clients need one of its authorities. */
+/** A server with a certificate requires that clients have a certificate of the mesh's authorities. */
 function serverOf(tls: MeshTls | undefined, serve: RequestListener) {
   const settings = { keepAliveTimeout: 65_000 };
   if (!tls) return createServer(settings, serve);
@@ -146,7 +149,7 @@ function serverOf(tls: MeshTls | undefined, serve: RequestListener) {
   return server.once('close', end);
 }
 
-/** A request that is refused before it is an operation. */
+/** The refusal of a request before its operation is known. */
 class RequestRefused extends Error {
   readonly status: number;
 
@@ -160,7 +163,7 @@ function tooLarge(): RequestRefused {
   return new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
 }
 
-/** The scheduler's key: the tenant, or the user if there is none. All anonymous callers share one key. */
+/** Returns the scheduler's key: the tenant, or the user if there is none. All anonymous callers share one key. */
 function clientOf({ tenantId, userId }: Caller): string {
   return tenantId === null ? `user ${userId}` : `tenant ${tenantId}`;
 }
@@ -199,7 +202,7 @@ export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphA
 /** Aborts when the client disconnects before the response is finished. */
 function disconnectSignal(response: ServerResponse): AbortSignal {
   const disconnected = new AbortController();
-  if (response.closed) disconnected.abort(); // closed while the body or the caller was read
+  if (response.closed) disconnected.abort(); // the client left while the body or the caller was read
   response.once('close', () => {
     if (!response.writableFinished) disconnected.abort();
   });

@@ -115,7 +115,7 @@ test('the signal of a resolver aborts when its client disconnects, and the abort
 test('the signal of a resolver does not abort after the answer', async (t) => {
   const { send, signals } = await waitingSubgraph(t);
   t.deepEqual(await (await send('{ quick }')).json(), { data: { quick: true } });
-  t.deepEqual(await (await send('{ quick }')).json(), { data: { quick: true } }); // by then the first is over on the server too
+  t.deepEqual(await (await send('{ quick }')).json(), { data: { quick: true } }); // by now the server has also finished the first request
   t.deepEqual(
     signals.map(({ aborted }) => aborted),
     [false, false],
@@ -206,7 +206,7 @@ test('problems of document, operation or variables are reported with their code'
     [{ query: withVariable, variables: { no: 'secret' } }, 'BAD_USER_INPUT'],
   ];
   for (const [asked, code] of wrong) t.deepEqual(await codeOf(asked), [undefined, code, 400], code);
-  // The text is known by now, with other variables and another name.
+  // By now the text is cached; it is sent with other variables and another operation name.
   t.deepEqual(await codeOf({ query: withVariable, variables: { no: true } }), [{}, undefined, undefined]);
   t.deepEqual(await codeOf({ query: 'query A { quick } query B { slow: quick }', operationName: 'B' }), [
     { slow: true },
@@ -234,7 +234,7 @@ test('known documents take a bounded part of the memory', async (t) => {
     return process.memoryUsage().heapUsed;
   };
   const before = heapBytes();
-  // About 0.7 MB each.
+  // Each document takes about 0.7 MB.
   for (let n = 0; n < 250; n += 1)
     t.is((await run({ query: `{ quick(of: [${`${n} `.repeat(3_000)}]) }` }, {})).errors, undefined);
   const growth = heapBytes() - before;
