@@ -232,7 +232,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
   };
 }
 
-/** The error for a deleted tenant, whose ledger is deleted too. */
+/** Makes the error for a deleted tenant, whose ledger is deleted too. */
 function tenantDeleted(cause: DomainError): DomainError {
   return new DomainError('forbidden', 'The tenant was deleted', { reason: 'TENANT_DELETED', cause });
 }
