@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { unavailable } from '@parley/kernel/errors';
 
-/** The bytes of an object for a reader. Errors of the source become `unavailable`, and destroying the body closes the source. */
+/** Returns the bytes of an object for a reader. Errors of the source become `unavailable`, and destroying the body closes the source. */
 export function objectBody(source: Readable): Readable {
   async function* bytes() {
     try {
@@ -11,7 +11,7 @@ export function objectBody(source: Readable): Readable {
     }
   }
   const body = Readable.from(bytes(), { objectMode: false });
-  // Closes the source also when nobody has read, because the generator was not entered then.
+  // Closes the source even if the body was never read: the generator has not started then, so it cannot close the source.
   body.once('close', () => source.destroy());
   source.on('error', () => undefined); // the reader gets the error from the generator
   return body;

@@ -1,17 +1,17 @@
 import { invalid, notFound } from '@parley/kernel/errors';
 
-/** S3 allows 1,024; the rest is for installations with a prefix of their own in the bucket. */
+/** S3 allows 1,024 bytes; the rest is for installations that use a prefix in the bucket. */
 const maxKeyBytes = 900;
-/** File systems allow 255 for a name, to which engines that store objects as files add a suffix. */
+/** File systems allow names of 255 bytes, and engines that store objects as files add a suffix to the name. */
 const maxSegmentBytes = 200;
-// Control characters and Unicode line ends, which make keys misleading wherever they are displayed.
+// Control characters and Unicode line ends, because a key that contains them is misleading when it is displayed.
 const forbiddenCharacters = /[\p{Cc}\u2028\u2029\\]/u;
 const day = 24 * 60 * 60 * 1000;
 const maxExpiryMs = 7 * day;
 const maxPageSize = 1_000;
 const typeShape = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w.-]{1,40}=[\w.+-]{1,100}){0,3}$/u;
 
-/** The prefix of all keys of one tenant. */
+/** Returns the prefix of all keys of one tenant. */
 export function tenantPrefix(tenantId: number): string {
   if (!Number.isSafeInteger(tenantId) || tenantId < 1) throw new RangeError('A tenant id is a positive whole number');
   return `tenants/${tenantId}/`;
@@ -44,27 +44,33 @@ function problemOfKey(key: string): string | undefined {
   return undefined;
 }
 
-/** @throws DomainError `invalid` unless it is a media type. */
+/** @throws DomainError `invalid` unless the content type is a media type. */
 export function checkContentType(contentType: string): void {
   if (typeof contentType !== 'string' || !typeShape.test(contentType)) {
     throw invalid({ path: 'contentType', message: 'is no media type' });
   }
 }
 
-/** How long a signed URL is valid, in whole seconds. @throws RangeError */
+/**
+ * Returns how long a signed URL is valid, in whole seconds.
+ * @throws RangeError
+ */
 export function expirySeconds(expiresInMs: number): number {
   if (!(expiresInMs >= 1_000 && expiresInMs <= maxExpiryMs)) throw new RangeError('A URL lives from 1 s to 7 days');
   return Math.floor(expiresInMs / 1_000);
 }
 
-/** The page size of `list`. @throws RangeError */
+/**
+ * Returns the page size of `list`.
+ * @throws RangeError
+ */
 export function pageSize(limit = maxPageSize): number {
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxPageSize))
     throw new RangeError('A page has 1 to 1,000 keys');
   return limit;
 }
 
-/** The header `content-disposition: attachment` with an escaped file name. */
+/** Returns the header `content-disposition: attachment` with an escaped file name. */
 export function attachment(fileName: string): string {
   const name = fileName.toWellFormed();
   const plain = name.replace(/[^\w. -]/gu, '_').slice(0, 150);

@@ -2,46 +2,44 @@ import type { Readable } from 'node:stream';
 import { badRequest, conflict, unavailable } from '@parley/kernel/errors';
 
 /**
- * Files by key: uploads, and what services write. Keys start with `tenants/<tenant id>/` (`object-keys.ts` checks them);
- * `tenantObjects` is the view of one tenant.
- *
- * An object is replaced as a whole or not at all. A reader gets the bytes of one version from first to last, whatever is
- * stored under the key meanwhile. Every call rejects with a `DomainError`: `notFound`, `invalid` for an invalid key, and
- * `unavailable` in an outage of the engine.
+ * Files by key: uploads, and files that services write. Keys start with `tenants/<tenant id>/` (`object-keys.ts` checks them);
+ * `tenantObjects` is the view of one tenant. An object is replaced as a whole or not at all: a reader gets all bytes of one version, even
+ * if another object is stored under the key meanwhile. Every call rejects with a `DomainError`: `notFound`, `invalid` for an invalid key,
+ * and `unavailable` in an outage of the engine.
  */
 export interface ObjectStore {
   /** Stores bytes from memory. Large files are uploaded by clients, with `presignPut`. */
   put(key: string, bytes: Uint8Array, options: { contentType: string }): Promise<StoredVersion>;
   /**
-   * Opens an object. The body must be read to its end or destroyed; it fails with the same errors.
-   * @throws DomainError `conflict` (`OBJECT_CHANGED`) when it is no longer the version `ifMatch`; `invalid`
-   *   (`OBJECT_TOO_LARGE`) when it has more than `maxBytes`.
+   * Opens an object. The body must be read to its end or destroyed; it fails with the same errors as `get`.
+   * @throws DomainError `conflict` (`OBJECT_CHANGED`) when the current version is not `ifMatch`; `invalid` (`OBJECT_TOO_LARGE`) when the
+   * object has more than `maxBytes`.
    */
   get(key: string, options?: ReadOptions): Promise<OpenObject>;
   head(key: string): Promise<ObjectFacts>;
-  /** Resolves also when there is no such object. */
+  /** Also resolves when there is no such object. */
   delete(key: string): Promise<void>;
   /** Keys that start with `prefix`, in the order of their bytes. For background jobs: it may be slow. */
   list(options: ListOptions): Promise<ObjectPage>;
   /**
-   * A URL that allows a PUT of this one key, with exactly this `content-type` header and any length: check the upload with
-   * `head`. It can be used again until it expires or `refuseUploads` ends that, so keep the ETag of the bytes that you rely on.
+   * Returns a URL that allows a PUT of this one key, with exactly this `content-type` header and any length: check the upload with `head`.
+   * The URL can be used again until it expires or `refuseUploads` disables it, so keep the ETag of the bytes that you rely on.
    */
   presignPut(options: PresignPut): Promise<PresignedUrl>;
   /**
-   * For `forMs`, URLs of `presignPut` store nothing more under this key, nor does an upload in progress, even after a `delete`. S3
-   * cannot refuse what it has allowed, and the file store forgets it when its process ends: keep the ETag nevertheless.
+   * For `forMs`, URLs of `presignPut` and uploads in progress can store nothing under this key, even after a `delete`. S3 cannot refuse a
+   * URL that it has signed, and the file store forgets the refusal when its process ends: keep the ETag nevertheless.
    */
   refuseUploads(key: string, options: { forMs: number }): Promise<void>;
-  /** A URL that allows a GET of this object, whether or not it exists yet. */
+  /** Returns a URL that allows a GET of this object, whether or not the object exists yet. */
   presignGet(options: PresignGet): Promise<PresignedUrl>;
-  /** Rejects with the reason while the engine does not answer. */
+  /** Rejects with the reason while the engine does not respond. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StoredVersion {
-  /** Identifies the version. Opaque, without quotes. */
+  /** Identifies the version of the object. Opaque, without quotes. */
   etag: string;
   sizeBytes: number;
 }
@@ -88,9 +86,9 @@ export interface PresignGet {
   key: string;
   /** 1 s to 7 days, to the second. */
   expiresInMs: number;
-  /** The name under which browsers save the file. Default: browsers display it. */
+  /** The file name under which browsers save the file. Default: browsers display the file. */
   fileName?: string;
-  /** The content type of the response. Default: the stored one. */
+  /** The content type of the response. Default: the stored content type. */
   contentType?: string;
 }
 
@@ -112,8 +110,8 @@ export async function readObject(
 }
 
 /**
- * For a process without an object store: each call is `unavailable`, so that work is retried instead of failing for good. Readiness does
- * not wait for a store that is not configured, so `ping` resolves.
+ * A store for a process without an object store: each call is `unavailable`, so that work is retried and does not fail permanently. `ping`
+ * resolves, because readiness does not wait for a store that is not configured.
  */
 export function absentObjectStore(why = 'no object store is configured (S3_ENDPOINT)'): ObjectStore {
   const absent = () => Promise.reject(unavailable(why));
@@ -135,7 +133,7 @@ export function objectChanged(): Error {
   return conflict('The file has been replaced', 'OBJECT_CHANGED');
 }
 
-/** The refusal of a PUT after `refuseUploads`, for the server of its URL. */
+/** Makes the error of a PUT after `refuseUploads`, for the server that the signed URL names. */
 export function uploadsRefused(): Error {
   return conflict('The file is final', 'OBJECT_FINAL');
 }

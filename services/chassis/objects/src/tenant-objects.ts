@@ -4,10 +4,10 @@ import type { ObjectStore } from './object-store.ts';
 /** One tenant's objects, under the same keys. Keys without the prefix `tenants/<tenant id>/` are not found. */
 export type TenantObjects = Omit<ObjectStore, 'ping' | 'close'>;
 
-/** The view of a store for one tenant: keys of other tenants are *not found* in every call. */
+/** Returns the view of a store for one tenant: keys of other tenants are *not found* in every call. */
 export function tenantObjects(store: ObjectStore, tenantId: number): TenantObjects {
   const prefix = tenantPrefix(tenantId);
-  /** Async, so that it rejects instead of throwing synchronously. */
+  /** An async function, so that it rejects and never throws synchronously. */
   async function own<T>(key: string, call: () => Promise<T>): Promise<T> {
     if (!key.startsWith(prefix)) throw objectNotFound(key);
     return call();

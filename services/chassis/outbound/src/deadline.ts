@@ -3,7 +3,7 @@ import { tooSlow } from './outbound-errors.ts';
 export interface TimeLimits {
   /** Time limit of the whole call in ms, from DNS and redirects to the last byte. */
   timeoutMs: number;
-  /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
+  /** Maximum wait for the head of the response, and for each piece of its body. Default: limited only by `timeoutMs`. */
   idleMs?: number;
   signal?: AbortSignal | undefined;
 }
@@ -16,7 +16,7 @@ export interface Deadline {
   end(): void;
 }
 
-/** @throws the reason of a signal that is aborted already */
+/** @throws the reason of a signal that has already been aborted */
 export function deadline({ timeoutMs, idleMs = timeoutMs, signal: given }: TimeLimits): Deadline {
   given?.throwIfAborted();
   const abort = new AbortController();

@@ -3,8 +3,8 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { broken, tooLarge } from './outbound-errors.ts';
 
 /**
- * Inflates a body of at most `maxBytes`, both compressed and inflated.
- * @throws DomainError `invalid`: larger; `unavailable`: another encoding, or broken
+ * Inflates a body of at most `maxBytes`, compressed and inflated.
+ * @throws DomainError `invalid` for a larger body; `unavailable` for an unknown encoding or a broken body
  */
 export async function* decodedBody(
   body: Readable,
@@ -23,14 +23,14 @@ export async function* decodedBody(
     yield first.value as Buffer;
     yield* sent;
   }
-  pipeline(all, inflated, () => undefined); // an error reaches the reader of `inflated`
+  pipeline(all, inflated, () => undefined); // the reader of `inflated` gets the error
   yield* bounded(inflated, maxBytes);
 }
 
 function decoderOf(name: string, { 0: firstByte = 0 }: Buffer): Transform | undefined {
   if (name === 'gzip' || name === 'x-gzip') return createGunzip();
   if (name === 'br') return createBrotliDecompress();
-  // Some servers send raw deflate; zlib's header has 8 in its lower half.
+  // Some servers send raw deflate, without the zlib header, whose lower four bits are 8.
   if (name === 'deflate') return (firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw();
   return undefined;
 }

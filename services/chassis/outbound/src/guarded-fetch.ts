@@ -4,7 +4,7 @@ import { broken } from './outbound-errors.ts';
 
 export interface FetchLimits {
   timeoutMs: number;
-  /** The longest wait for the head of the answer, and for each piece of its body. Default: only `timeoutMs` ends it. */
+  /** Maximum wait for the head of the response, and for each piece of its body. Default: limited only by `timeoutMs`. */
   idleMs?: number;
   maxBytes: number;
   /** Maximum size of one event of an SSE stream. Default: `maxBytes`. */
@@ -15,8 +15,8 @@ export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Re
 
 /**
  * A `fetch` for libraries that accept one. It enforces the policy and limits of `Outbound` and throws its errors, also while the body is
- * read. Redirects are refused, and the connection is closed when the body has ended, was
- * cancelled, or the signal aborts. A request body is a text or bytes.
+ * read. Redirects are refused. The connection is closed when the body has ended, when it was cancelled, or when the signal aborts. A
+ * request body must be a text or bytes.
  * @param limits of one request
  */
 export function guardedFetch({ stream }: Pick<Outbound, 'stream'>, limits: FetchLimits): GuardedFetch {
@@ -40,7 +40,7 @@ const withoutBody = new Set([204, 205, 304]);
 /** The highest status that a `Response` can have. */
 const maxStatus = 599;
 
-/** Headers about the body as it was sent, which are wrong about the decoded one. */
+/** Headers about the body as it was sent, which are wrong for the decoded body. */
 const aboutSentBody = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
 
 function asSent(body: NonNullable<RequestInit['body']>): string | Uint8Array {
@@ -55,7 +55,7 @@ function headersOf(received: Record<string, string>): Headers {
     try {
       headers.set(name, value);
     } catch {
-      // A value that `Headers` cannot hold is one that nobody can read.
+      // `Headers` cannot store this value, so nobody could read it; it is omitted.
     }
   }
   return headers;

@@ -29,7 +29,10 @@ export function firstHop(url: string, { method = 'GET', headers = {}, body }: Fi
   return { url: new URL(url), method, headers: given, body };
 }
 
-/** Follows a redirect as browsers do, but never sends a body to another origin. @throws DomainError `invalid` if it would */
+/**
+ * Follows a redirect as browsers do, but never sends a body to another origin.
+ * @throws DomainError `invalid` if the redirect would send one
+ */
 export function nextHop({ url: from, method, headers, body }: Hop, status: number, url: URL): Hop {
   const isSameOrigin = url.origin === from.origin;
   const kept = Object.entries(headers).filter(([name]) => isSameOrigin || sentAnywhere.has(name));

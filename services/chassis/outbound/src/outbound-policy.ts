@@ -31,7 +31,7 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
   return {
     mayCall,
     isAllowedHost: (host: string): boolean => hosts.has(host),
-    /** Why a URL is refused before its name is resolved; undefined if it is allowed. Completes "<path> …". */
+    /** Returns why a URL is refused before its name is resolved; undefined if it is allowed. Completes "<path> …". */
     problemOf(text: string): string | undefined {
       const url = URL.parse(text);
       if (!url) return 'must be a URL';
@@ -47,10 +47,12 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
   };
 }
 
-/** Also the error for a name without addresses, so that it does not reveal which internal names exist. */
+/**
+ * The error for a host that is not public, and also for a name without addresses, so that it does not reveal which internal names exist.
+ */
 export const notPublic = 'must have a host with a public address';
 
-/** The host in lower-case ASCII, without IPv6 brackets and final dot. `URL` has normalized octal, hexadecimal and short IPv4. */
+/** Returns the host in lower-case ASCII, without IPv6 brackets and final dot. `URL` has normalized octal, hexadecimal and short IPv4. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/gu, '').replace(/\.$/u, '');
 }

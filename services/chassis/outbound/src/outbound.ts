@@ -9,7 +9,7 @@ import { dnsResolver, type Resolve, systemResolver } from './resolve.ts';
 import { type AnswerHead, type HopAnswer, sendHop } from './send-hop.ts';
 
 export interface OutboundOptions extends OutboundPolicyOptions {
-  /** Default: DNS. Hosts of the allowlist are resolved as the system does. */
+  /** Default: DNS. Hosts of the allowlist are resolved by the operating system instead. */
   resolve?: Resolve;
   log: Logger;
 }
@@ -18,7 +18,7 @@ export interface OutboundRequest extends FirstRequest, TimeLimits {
   maxBytes: number;
   /** Maximum number of redirects, each checked like the first URL. Default 0: redirects are refused. */
   redirects?: number;
-  /** Sees status and headers before the body is read; what it throws ends the call. */
+  /** Called with status and headers before the body is read. An error that it throws ends the call. */
   onHead?: (head: AnswerHead) => void;
 }
 
@@ -27,7 +27,7 @@ export interface OutboundAnswer extends AnswerHead {
 }
 
 export interface OutboundStream extends AnswerHead {
-  /** Must be read to its end, or cancelled: until then, or until the time is over, the connection stays open. */
+  /** Must be read to its end or cancelled: until then, or until the time limit, the connection stays open. */
   body: AsyncIterableIterator<Buffer, void>;
   /** Closes the connection. */
   cancel(): void;
@@ -35,11 +35,14 @@ export interface OutboundStream extends AnswerHead {
 
 export interface Outbound {
   /**
-   * Why a URL is refused on save; undefined if it is allowed. Names are resolved and checked only at the call. Completes "<path>
-   * …".
+   * Returns why a URL is refused when it is saved; undefined if it is allowed. Names are resolved and checked only when the URL is called.
+   * Completes "<path> …".
    */
   urlProblem(url: string): string | undefined;
-  /** Any status is an answer. @throws DomainError with an `OutboundReason`: `invalid`: refused, too large; `unavailable`: otherwise. */
+  /**
+   * Resolves for a response with any status.
+   * @throws DomainError with an `OutboundReason`: `invalid` if the call is refused or the response too large; otherwise `unavailable`.
+   */
   fetch(url: string, request: OutboundRequest): Promise<OutboundAnswer>;
   /** Resolves with the head of the response. Limits and errors are those of `fetch`, and also apply to the body. */
   stream(url: string, request: OutboundRequest): Promise<OutboundStream>;

@@ -4,7 +4,7 @@ import { buildConnector, Client } from 'undici';
 
 const maxHeaderBytes = 32_768;
 
-/** A client for one request, without a proxy, so that no connection outlives the check of its address. */
+/** Makes a client for one request, without a proxy, so that no connection is used longer than the check of its address is valid. */
 export function pinnedClient(url: URL, addresses: readonly string[]): Client {
   const checked = new Set(addresses.map(canonical));
   const connect = buildConnector({
@@ -20,14 +20,14 @@ export function pinnedClient(url: URL, addresses: readonly string[]): Client {
     connect: (options, callback) =>
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
-        // A literal IP address is not looked up, so the connected peer is checked.
+        // A literal IP address is not looked up, so the address of the connected peer is checked here.
         if (isCheckedPeer(socket, checked)) return callback(null, socket);
         socket.destroy();
         callback(new Error('Connected to an address that was not checked'), null);
       }),
     pipelining: 1,
     maxHeaderSize: maxHeaderBytes,
-    // Disabled: these timeouts restart with every byte; the deadline of the whole call applies instead.
+    // Disabled, because these timeouts restart with every byte. The deadline of the whole call applies.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -33,13 +33,18 @@ const refusedIpv6 = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f
 /** The NAT64 prefix: the last 32 bits are the translated IPv4 address. The local-use prefix 64:ff9b:1::/48 is refused. */
 const nat64 = readNetwork('64:ff9b::/96');
 
-/** Whether an address, IPv4-mapped ones included, is of a host on the public Internet. False for what is no address. */
+/**
+ * Reports whether an address belongs to a host on the public Internet; also for IPv4-mapped addresses. False for text that is not an
+ * address.
+ */
 export function isPublicAddress(text: string): boolean {
   const address = readAddress(isIPv6(text) ? withoutDots(text) : text);
   return address !== undefined && isPublic(address);
 }
 
-/** Normalizes an IPv6 address, because ipaddr.js reads `::8.8.8.8` like `::ffff:8.8.8.8`. Returns no address if it has a zone. */
+/**
+ * Normalizes an IPv6 address, because ipaddr.js reads `::8.8.8.8` like `::ffff:8.8.8.8`. Returns an empty text for an address with a zone.
+ */
 function withoutDots(ipv6: string): string {
   return URL.parse(`http://[${ipv6}]`)?.hostname.slice(1, -1) ?? '';
 }

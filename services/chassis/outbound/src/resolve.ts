@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { hasCode } from '@parley/kernel/errors';
 
 /**
- * Resolves a name to all its addresses, in the order in which to try them; empty if it has none.
+ * Resolves a name to all its addresses, in the order in which to try them; empty if the name has no address.
  * @throws if DNS does not respond
  */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<string[]>;
@@ -11,7 +11,10 @@ const noAddress = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const queryTimeoutMs = 2_000;
 
-/** Queries DNS directly: without hosts file and search domains, which name internal hosts, and without libuv's small thread pool. */
+/**
+ * Queries DNS directly. The hosts file and search domains are not used, because they name internal hosts; libuv's thread pool is not used,
+ * because it is small.
+ */
 export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   return async (host, signal) => {
     signal.throwIfAborted();
@@ -20,7 +23,7 @@ export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
     const cancel = () => resolver.cancel();
     signal.addEventListener('abort', cancel);
     try {
-      // A name that ends with a dot is absolute.
+      // The final dot makes the name absolute.
       const answers = await Promise.allSettled([resolver.resolve4(`${host}.`), resolver.resolve6(`${host}.`)]);
       signal.throwIfAborted();
       const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -34,7 +37,7 @@ export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   };
 }
 
-/** Resolves like the system, including the hosts file, for hosts that the operator has allowed. */
+/** Resolves a name as the operating system does, including the hosts file; for hosts that the operator has allowed. */
 export const systemResolver: Resolve = async (host, signal) => {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

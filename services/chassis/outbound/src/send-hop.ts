@@ -12,7 +12,7 @@ export interface AnswerHead {
 
 export interface HopAnswer {
   head: AnswerHead;
-  /** The inflated body. The connection closes at its end, on an error, and by `close`. */
+  /** The inflated body. The connection closes when the body ends, on an error, and by `close`. */
   body: AsyncGenerator<Buffer, void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimi
   });
   const close = () => void client.destroy().catch(() => undefined);
 
-  /** Closes the connection and returns the error for the reason why the call ended. */
+  /** Closes the connection and returns the error that explains why the call ended. */
   function failure(error: unknown): unknown {
     close();
     if (signal.aborted) return signal.reason;
@@ -50,7 +50,7 @@ export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimi
       reset: true,
       signal,
     });
-    answer.body.on('error', () => undefined); // it may never be read
+    answer.body.on('error', () => undefined); // the body may never be read
     const head = { status: answer.statusCode, headers: joined(answer.headers), url };
     const decoded = decodedBody(answer.body, head.headers['content-encoding'], maxBytes);
     return { head, body: endingWith(decoded, failure, close), close };

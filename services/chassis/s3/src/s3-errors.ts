@@ -6,7 +6,7 @@ interface SdkError extends Error {
   $metadata?: { httpStatusCode?: number };
 }
 
-/** Errors that are neither the caller's fault nor a bug: an operator of the store can fix them. */
+/** Errors that neither the caller nor a bug causes: an operator of the store can fix them. */
 const operational = new Set([
   'NoSuchBucket',
   'AccessDenied',
@@ -26,7 +26,7 @@ export function s3Error(error: unknown, key: string): unknown {
   if (conflicting.has(name)) return conflict('Another object is in the way', 'OBJECT_OBSTRUCTED');
   if (name === 'NoSuchKey' || status === 404) return objectNotFound(key);
   if (status === 412) return objectChanged();
-  // No status: there was no response, or it was too late.
+  // Without a status there was no response, or it came too late.
   if (status === undefined || status === 401 || status === 403 || status === 429 || status >= 500) {
     return unavailable('The object store cannot be reached', error);
   }

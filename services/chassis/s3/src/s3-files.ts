@@ -4,8 +4,8 @@ import { absentObjectStore, type ObjectStore } from '@parley/objects/object-stor
 import { s3ObjectStore } from './s3-object-store.ts';
 
 /**
- * The files of a service that is a process of its own: in the bucket of `S3_ENDPOINT`, which production requires. Elsewhere each call
- * is `unavailable` without it.
+ * Makes the object store of a service in a separate process: the bucket of `S3_ENDPOINT`, which production requires. Elsewhere each call
+ * is `unavailable` if that setting is missing.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function s3Files(env: Environment): ObjectStore {

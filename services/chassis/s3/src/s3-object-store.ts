@@ -15,9 +15,9 @@ import { type ObjectFacts, type ObjectStore, objectTooLarge } from '@parley/obje
 import { s3Error } from './s3-errors.ts';
 
 export interface S3Options {
-  /** The URL of the server for this process. */
+  /** The server's URL as this process reaches it. */
   endpoint: string;
-  /** The URL of the server for clients, with which signed URLs begin. Default: `endpoint`. */
+  /** The server's URL as clients reach it, with which signed URLs begin. Default: `endpoint`. */
   publicEndpoint?: string | undefined;
   region: string;
   /** Name of an existing bucket. */
@@ -41,7 +41,7 @@ interface Loaded {
   getSignedUrl: typeof import('@aws-sdk/s3-request-presigner').getSignedUrl;
 }
 
-/** Objects in one bucket of any S3. */
+/** An object store in one bucket of any S3. */
 export function s3ObjectStore(options: S3Options): ObjectStore {
   const { bucket: Bucket } = options;
   let loading: Promise<Loaded> | undefined;
@@ -129,7 +129,7 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
       checkContentType(contentType);
       const { sdk, signing, getSignedUrl } = await load();
       const command = new sdk.PutObjectCommand({ Bucket, Key: key, ContentType: contentType });
-      // Signs the header: otherwise a client could send another type.
+      // The header is signed, because otherwise a client could send another content type.
       return signed(expiresInMs, (when) =>
         getSignedUrl(signing, command, { ...when, signableHeaders: new Set(['host', 'content-type']) }),
       );
@@ -176,7 +176,7 @@ async function loadSdk(options: S3Options): Promise<Loaded> {
     credentials: { accessKeyId, secretAccessKey },
     forcePathStyle: true,
     maxAttempts,
-    // Optional checksums would be signed into URLs, for an empty body, and not every S3 supports them.
+    // Optional checksums would be part of signed URLs, computed for an empty body, and not every S3 supports checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
