@@ -2,14 +2,17 @@ import type { CallerRequest, TenantRequest } from '@parley/kernel/caller-request
 import { rowsBy } from './database/rows.ts';
 import type { Database, Migration, TenantDb } from './database/types.ts';
 
-/** The internal table of a service whose effects are committed under a key: each sweep reaches the keys of all tenants. */
+/**
+ * The internal table of a service whose effects are committed under a key. It has no row-level security, so that a sweep reaches the keys
+ * of all tenants.
+ */
 export const committedKeysTable = 'committed_keys';
 
-/** Retention of keys, which is longer than an `Idempotency-Key` is valid. */
+/** Retention of keys, which is longer than the validity of an `Idempotency-Key`. */
 const keptFor = `interval '2 days'`;
 const sweptAtOnce = 4;
 
-/** Creates that table; a service adds it to its migrations under the next number, e.g. `004-committed-keys`. */
+/** Makes the migration that creates this table; a service adds it to its migrations under the next number, e.g. `004-committed-keys`. */
 export function committedKeysMigration(name: string): Migration {
   return {
     name,
@@ -28,8 +31,8 @@ export function committedKeysMigration(name: string): Migration {
 }
 
 /**
- * Runs `effect` once for all requests with the same effect key, and for each request without one. Resolves with the
- * result of that one run. The key commits with the effect.
+ * Runs `effect` once for all requests with the same effect key; runs it for each request without a key. Resolves with the result of that
+ * one run. The key commits with the effect.
  */
 export async function onceUnder(
   db: TenantDb,
@@ -39,7 +42,7 @@ export async function onceUnder(
   return effectKey === undefined ? effect() : (await committedKeys(db).once(effectKey, effect)).result;
 }
 
-/** The result of `onceUnder` in an earlier attempt of this request; undefined if there was none. */
+/** Returns the result of `onceUnder` in an earlier attempt of this request; undefined if there was none. */
 export async function committedUnder(
   database: Pick<Database, 'read'>,
   { caller, effectKey }: TenantRequest,
@@ -63,8 +66,9 @@ export function committedKeys({ knex, tenantId }: TenantDb) {
     },
 
     /**
-     * Runs `effect` unless one was committed under the key; resolves with the result of the one that was. The key commits with the effect.
-     * A concurrent call waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect itself).
+     * Runs `effect` unless an effect was committed under the key; resolves with the result of the committed effect. The key commits with
+     * the effect. A concurrent call waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect
+     * itself).
      */
     async once(key: string, effect: () => Promise<string>): Promise<{ result: string; ran: boolean }> {
       const [[taken]] = await Promise.all([

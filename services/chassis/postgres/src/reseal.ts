@@ -39,10 +39,10 @@ interface Outcome {
 }
 
 const rowsAtOnce = 1_000;
-// Repeated as long as the ring has an old key, because processes with the previous ring still encrypt with it.
+// Passes are repeated as long as the ring has an old key, because processes with the previous ring still encrypt with that key.
 const usualPauseMs = 10 * 60_000;
 
-/** Reencrypts values under other keys with the first key, each in its own transaction. Safe to run on many replicas. */
+/** Reencrypts, with the first key, values that are encrypted with other keys, each in its own transaction. Safe to run on many replicas. */
 export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: ResealOptions): Part {
   let left = Number.NaN;
   const help =

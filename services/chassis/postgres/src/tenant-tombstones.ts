@@ -6,10 +6,10 @@ export const tombstonesTable = 'deleted_tenants';
 /** An SQL condition: the tenant of the parameter `:tenantId` is not marked as deleted. */
 export const notDeletedSql = `NOT EXISTS (SELECT FROM ${tombstonesTable} WHERE tenant_id = :tenantId)`;
 
-/** The first half of the advisory lock's key; the tenant's id is the other. */
+/** The first half of the advisory lock's key; the second half is the tenant's id. */
 const tenantLock = `hashtext(current_schema() || '.${tombstonesTable}')`;
 
-/** Creates that table; a service adds it to its migrations under the next number, e.g. `004-deleted-tenants`. */
+/** Makes the migration that creates this table; a service adds it to its migrations under the next number, e.g. `004-deleted-tenants`. */
 export function tombstonesMigration(name: string): Migration {
   return {
     name,
@@ -24,18 +24,22 @@ export function tombstonesMigration(name: string): Migration {
 }
 
 /**
- * The service's own record of deleted tenants. A transaction that starts something for a tenant takes the lock shared and then
- * checks, in another statement, whether the tenant is deleted (`notDeletedSql`); the one that marks it as deleted takes the lock
- * exclusively and then ends what runs. Each waits for the other's commit, so one of the two sees the other's changes.
+ * The service's own record of deleted tenants. A transaction that starts something for a tenant takes a shared lock and then checks, in
+ * another statement, whether the tenant is deleted (`notDeletedSql`). The transaction that marks the tenant as deleted takes the lock
+ * exclusively and then ends what runs. Either transaction waits for the commit of the other, so the second one sees the changes of the
+ * first.
  */
 export function tenantTombstones({ knex, tenantId }: TenantDb) {
   return {
-    /** Prevents `markDeleted` of other transactions until this one ends; waits for one that holds the lock. */
+    /**
+     * Takes the shared lock, which prevents `markDeleted` of other transactions until this transaction ends. Waits for a transaction that
+     * holds the lock exclusively.
+     */
     async lockShared(): Promise<void> {
       await knex.raw(`SELECT pg_advisory_xact_lock_shared(${tenantLock}, cast(:tenantId as integer))`, { tenantId });
     },
 
-    /** Waits for holders of the shared lock. Idempotent. */
+    /** Marks the tenant as deleted, after waiting for holders of the shared lock. Idempotent. */
     async markDeleted(): Promise<void> {
       await knex.raw(`SELECT pg_advisory_xact_lock(${tenantLock}, cast(:tenantId as integer))`, { tenantId });
       await knex.raw(`INSERT INTO ${tombstonesTable} (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING`, {

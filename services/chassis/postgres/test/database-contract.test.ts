@@ -120,7 +120,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
       t.teardown(() => database.close());
       return { name, database, table: `only_${index}` };
     });
-    // Twice each: a second replica that starts at the same time finds nothing to do.
+    // Each schema is migrated twice at once: a second replica that starts at the same time finds nothing to do.
     await Promise.all([...databases, ...databases].map(({ database }) => database.migrate()));
 
     const admin = await poolOf(t);
@@ -140,7 +140,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     await pool.raw(`CREATE TABLE ${schema}.halves (id integer PRIMARY KEY)`);
     const dying = await (await poolOf(t)).transaction();
     await dying.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [1]);
-    // The same key: on a server that runs transactions side by side this one waits for the row's fate as well.
+    // The first of these inserts the same key: on a server with concurrent transactions it also waits until the fate of the row is known.
     const others = Array.from({ length: 3 }, (_, id) =>
       pool.transaction((transaction) => transaction.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [id + 1])),
     );
@@ -267,7 +267,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     return pool;
   }
 
-  /** A schema for one test, and dropped after it. */
+  /** Makes a schema for one test; the teardown drops it. */
   async function schemaOf(t: ExecutionContext): Promise<string> {
     const name = uniqueName();
     dropAfterwards(t, name, []);
@@ -289,7 +289,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     return `test_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
   }
 
-  /** The socket under a transaction. */
+  /** Returns the socket under a transaction. */
   async function connectionOf(transaction: Knex.Transaction): Promise<Duplex> {
     const raw: { connection: { stream: Duplex } } = await transaction.client.acquireConnection();
     return raw.connection.stream;

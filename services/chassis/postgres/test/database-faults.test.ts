@@ -98,9 +98,9 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, ({ knex }) => knex('notes')), []);
   });
 
-  // One after the other: a connection held open makes an embedded database wait for it.
+  // The following tests run serially, because a connection held open makes an embedded database wait for it.
 
-  /** A migrated schema of the test's own, reached by a line that can be cut. */
+  /** A migrated schema of this test, reached through a proxy that can be cut. */
   async function databaseOverLine(
     t: ExecutionContext,
     statementTimeoutMs = 60_000,
@@ -322,7 +322,7 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
       runs += 1;
       if (runs === 1) await refuse(db, '40P01');
       for (let n = 0; n < 5; n += 1) await read(db);
-      await db.knex.raw('DEALLOCATE ALL'); // as a pooler does that gives the connection to somebody else
+      await db.knex.raw('DEALLOCATE ALL'); // a pooler does this before it gives the connection to another client
       return read(db);
     });
     t.deepEqual(notes, ['kept']);

@@ -21,7 +21,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   const countNotes = async ({ knex }: TenantDb): Promise<number> => (await knex('notes')).length;
   const texts = ({ knex }: TenantDb): Promise<string[]> => knex('notes').orderBy('id').pluck('text');
 
-  // Before the others, which keep an embedded database busy for longer than a ping waits.
+  // Runs before the other tests, which keep an embedded database busy for longer than a ping waits.
   test.serial('ping resolves while the database answers', async (t) => {
     const database = await testSchema(t, notesSchema, { migrate: false });
 
@@ -445,7 +445,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await away.close();
   });
 
-  /** A pool of one connection, and a way to see how often the server was waited for. */
+  /** A pool of one connection, with counts of the server's responses and of sent packets. */
   async function singleConnection(t: ExecutionContext) {
     const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => pool.destroy());
@@ -477,8 +477,8 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     };
 
     t.is(await pool.transaction((transaction) => tenant(transaction, 'a value'), opening), '7');
-    t.is(answers.count, 2); // with COMMIT
-    // Without values, a text may contain several statements, so it has a separate round trip.
+    t.is(answers.count, 2); // the second one is the response to COMMIT
+    // Without values, a text may contain several statements, so it takes a separate round trip.
     t.is(await pool.transaction((transaction) => tenant(transaction), opening), '7');
     t.is(answers.count, 5);
     await pool.transaction(async () => undefined, opening);
@@ -504,7 +504,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       )
       .catch((error: unknown) => t.regex(String(error), /its error was swallowed/));
     t.is(results, true);
-    t.is(packets.count, 2); // with COMMIT
+    t.is(packets.count, 2); // the second one is COMMIT
     const values = await pool.transaction(async (transaction) => {
       const all = [1, 2, 3].map((value) => transaction.raw('SELECT cast(? AS integer) AS value', [value]));
       return (await Promise.all(all)).map(({ rows }) => rows[0].value);
@@ -538,7 +538,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     const forgetful = database.transact(1, async (db) => {
       await addNote(db, 'never');
       void db.knex.raw('SELECT 1 / cast(? AS integer)', [0]).catch(() => undefined);
-      for (let n = 0; n < 50; n += 1) await Promise.resolve(); // sent, and not answered before COMMIT is
+      for (let n = 0; n < 50; n += 1) await Promise.resolve(); // the statement is sent, but its result arrives after COMMIT
     });
     await t.throwsAsync(forgetful, { message: /its error was swallowed/ });
     t.deepEqual(await database.transact(1, countNotes), 0);

@@ -38,7 +38,7 @@ async function blockedTenants(
   if (analyzed) await analyze(database);
 }
 
-/** Tells the planner what is in the table, which only its owner may. */
+/** Updates the planner's statistics of the table, which only its owner may do. */
 async function analyze(database: Database): Promise<void> {
   await database.transactShared(async ({ knex }) => {
     await knex.raw('reset role');
@@ -50,7 +50,7 @@ async function analyze(database: Database): Promise<void> {
   });
 }
 
-/** Keys of seven tenants, each with a job that waits for its time. */
+/** Appends jobs for keys of seven tenants; each job waits for its time. */
 async function delayedKeys(database: Database, name: string, count: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(
@@ -62,7 +62,7 @@ async function delayedKeys(database: Database, name: string, count: number): Pro
   );
 }
 
-/** Appends due jobs for keys of seven tenants. The last key is due for longest, and keys of a later call for less long. */
+/** Appends due jobs for keys of seven tenants. The last key has been due for longest; keys of a later call have been due for less long. */
 async function dueKeys(database: Database, name: string, count: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(
@@ -75,7 +75,7 @@ async function dueKeys(database: Database, name: string, count: number): Promise
   );
 }
 
-/** Three jobs of a tenant that had to wait and whose time has come, of the keys late1 to late3. */
+/** Appends three jobs of a tenant, with the keys late1 to late3, that had to wait and are now due. */
 async function lateJobs(database: Database, tenantId: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(
@@ -125,7 +125,7 @@ onOneDatabase(({ test, testSchema }) => {
     await blockedTenants(many, 100, 100);
     for (const database of [few, many]) await queue(database, stranger, 1);
     const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
-    // A deeper index and rows in more places count for something, ten times the rows for nothing.
+    // A deeper index and scattered rows cost something; ten times as many rows must not.
     t.true(blocks.many < 2 * blocks.few, JSON.stringify(blocks));
   });
 
@@ -264,12 +264,12 @@ onOneDatabase(({ test, testSchema }) => {
   });
 });
 
-/** How many blocks are touched to list the tenants that have a job to run. */
+/** Returns the number of blocks that are read to list the tenants that have a job to run. */
 function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
   return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsBelowLimit(50, 0, 1), [stranger]));
 }
 
-/** How many blocks the statements of this work touch, which is undone. */
+/** Returns the number of blocks that the statements of this work read; the work is rolled back. */
 function blocksOf(
   database: Database,
   work: (store: ReturnType<typeof jobSearchStore>, knex: Knex.Transaction) => Promise<unknown>,

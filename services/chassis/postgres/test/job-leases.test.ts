@@ -22,9 +22,9 @@ import {
 
 onOneDatabase(({ replicaOf, test, testSchema }) => {
   const searchIntervalMs = 30;
-  /** No test waits for its expiry. */
+  /** A long lease: no test waits until it expires. */
   const patient = { leaseMs: 20_000, searchIntervalMs };
-  /** A test waits for its expiry. */
+  /** A short lease: tests wait until it expires. */
   const quick = { leaseMs: 2_000, searchIntervalMs };
   const forever = (): Promise<never> => new Promise(() => undefined);
 
@@ -43,7 +43,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     );
     await append(doomed, 'a', 'k', dead);
     await append(doomed, 'behind', 'k', dead);
-    await doomed.close(); // its renewals fail from now on
+    await doomed.close(); // renewals fail from now on
     const takenOver = createGate();
     const gate = createGate();
     await startRunner(
@@ -70,7 +70,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
   test('a lease is renewed at its declared length for as long as its job runs', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const other = await replicaOf(t, database, effectsSchema);
-    const leaseMs = 4_000; // long enough for a renewal to be late
+    const leaseMs = 4_000; // long enough to tolerate a late renewal
     const gate = createGate();
     const runner = await startRunner(t, database, () => gate.pass(), { leaseMs });
     await startRunner(t, other, () => undefined, patient);
@@ -129,7 +129,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     );
     gate.open();
     const [{ left }] = rows;
-    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, and up to 1.9 s until the next search
+    t.true(left > 0 && left < 28, `${left} s are left of it`); // less than 30 s by the longest pause (1.9 s) and 5 %
   });
 
   test('a process whose lease was taken over aborts the job and writes no result', async (t) => {
@@ -376,7 +376,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     const silent: Database = {
       ...database,
       async transact(tenantId, work) {
-        // Unlike `database`, it runs no effects after the commit: that process never heard of it.
+        // Unlike `database`, this one runs no effects after the commit, because the process never learns of the commit.
         await database.transact(tenantId, (db) => work({ ...db, afterCommit: () => undefined, wake: () => undefined }));
         throw unavailable(message);
       },

@@ -139,7 +139,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     });
     t.false((await append(database, 'waits', 'k', runner)).claimed);
     await woken;
-    await delay(10); // the search begins in a timer of its own
+    await delay(10); // a separate timer starts the search
     slot?.free();
     t.deepEqual(await drained(database), ['waits']);
   });
@@ -179,7 +179,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const runner = jobRunner<string, string>({
       database,
       kind,
-      concurrency: 2, // with one, a search that finds no free slot takes over from the end of a job
+      concurrency: 2, // with one slot, the search could claim the next job before the completion does
       perTenantLimit: 50,
       log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
       prepare: async ({ knex }) => (await knex('effects').pluck('name')).join(),
@@ -242,7 +242,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     test(`sixty jobs of a tenant never run more than ${limit} at once (${margin}), and finish without polling`, async (t) => {
       const database = await testSchema(t, effectsSchema, { poolSize: 8 });
       const other = await replicaOf(t, database, effectsSchema, { poolSize: 4 });
-      const company = createGate(); // the first one waits until another one runs beside it
+      const company = createGate(); // the first job waits until a second one runs at the same time
       let peak = 0;
       const work = async (): Promise<void> => {
         const { rows } = await database.transactShared(({ knex }) =>
@@ -436,7 +436,7 @@ onDatabaseServer(({ test, testSchema }) => {
     });
     t.false((await append(database, 'waits', 'other', runner)).claimed);
     await woken;
-    await delay(10); // the search begins in a timer of its own
+    await delay(10); // a separate timer starts the search
     rollback.open();
     await t.throwsAsync(rollingBack, { message: 'no' });
     t.deepEqual(await drained(database), ['waits']);

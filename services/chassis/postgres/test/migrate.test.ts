@@ -252,7 +252,7 @@ onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  // Each causes a violation that those before it have not caused.
+  // Each statement causes a violation that earlier statements have not caused.
   const violations: [what: string, statements: (schemaName: string) => string, found: RegExp][] = [
     ['a table of no kind', () => 'CREATE TABLE strays (id integer)', /^strays is of no declared kind$/],
     ['a view', () => 'CREATE VIEW glimpses AS SELECT * FROM notes', /^glimpses is of no declared kind$/],

@@ -19,7 +19,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     const gate = createGate();
     const delivered: Envelope[] = [];
     dying.decide = async (events) => {
-      delivered.push(...events); // it arrives, but the relay never hears of it
+      delivered.push(...events); // the event arrives, but the relay never learns of it
       await gate.pass();
     };
     await startRelay(t, database, dying);

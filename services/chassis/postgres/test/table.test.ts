@@ -3,7 +3,7 @@ import { notesSchema } from '@parley/testing/notes-schema';
 import { columnsWithin, listWithin } from '../src/database/list-within.ts';
 import { column, columnsOf, type RowOf, table, written } from '../src/database/table.ts';
 
-/** Some columns of a table that every schema has: one is a bigint, one JSON. */
+/** Some columns of a table that every schema has: among them a bigint and a JSON column. */
 const works = table('jobs', {
   id: column<number>(),
   kind: column<string>(),

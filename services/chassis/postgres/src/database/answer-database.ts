@@ -9,14 +9,14 @@ import {
 import type { Database, SharedDb, TenantDb, TransactOptions } from './types.ts';
 
 /**
- * The same database for one field of an answer: lists read these fields only, within the answer's budget. Before it takes a
- * connection, each transaction waits for earlier ones with the same budget, so that none exceeds what is left.
+ * Returns the same database for one field of an answer: lists read only the selected fields, within the answer's budget. Before it takes a
+ * connection, each transaction waits for earlier ones with the same budget, so that no transaction exceeds the remaining budget.
  */
 export function answerDatabase(database: Database, budget: AnswerBudget, fields: SelectedFields): Database {
   return boundedDatabase(database, (read) => budget.runExclusive((allowance) => read({ allowance, fields })));
 }
 
-/** The same database for reading whole rows: the lists of one transaction may have `maxBytes` together. */
+/** Returns the same database for reading whole rows: all lists of one transaction together may have `maxBytes`. */
 export function wholeRowsDatabase(database: Database, maxBytes = defaultMaxAnswerBytes): Database {
   const fields = { times: () => 1, objectBytes: objectBytesOf(12) };
   return boundedDatabase(database, (read) =>

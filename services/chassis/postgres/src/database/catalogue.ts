@@ -6,10 +6,10 @@ import { type TableFacts, tablesIn } from './table-kinds.ts';
 import type { SchemaDeclaration } from './types.ts';
 
 export interface CatalogueOptions {
-  /** A URL with any login, since every login may read the catalogue. */
+  /** A URL with any login, because every login may read the catalogue. */
   url: string;
   schema: SchemaDeclaration;
-  /** Default: the declared name. */
+  /** The actual name of the schema. Default: the declared name. */
   schemaName?: string;
 }
 
@@ -66,7 +66,7 @@ function tenantTableViolations({ name, enabled, forced, tenantId, policies }: Ta
   ];
 }
 
-/** A foreign key without tenant_id would accept another tenant's row, because its check bypasses row-level security. */
+/** Lists foreign keys without tenant_id. Such a key would accept another tenant's row, because its check bypasses row-level security. */
 async function foreignKeyViolations(transaction: Knex.Transaction, schemaName: string, tenantTables: Set<string>) {
   const { rows }: { rows: { name: string; from: string; to: string; paired: boolean }[] } = await transaction.raw(
     `SELECT k.conname AS name, f.relname AS from, t.relname AS to,
@@ -125,7 +125,7 @@ async function grantViolations(transaction: Knex.Transaction, schemaName: string
     .map(({ name, grantee }) => `${grantee} has rights on ${name}`);
 }
 
-/** A function that runs with its owner's rights bypasses row-level security and grants. */
+/** Lists functions that run with their owner's rights, because they bypass row-level security and grants. */
 async function functionViolations(transaction: Knex.Transaction, schemaName: string): Promise<string[]> {
   const { rows }: { rows: { name: string }[] } = await transaction.raw(
     `SELECT proname AS name FROM pg_proc WHERE pronamespace = ?::regnamespace AND prosecdef ORDER BY proname`,

@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 
 export interface ConnectionQueueOptions {
-  /** How many transactions run at once. From two on, one place is for urgent ones only. */
+  /** Maximum number of concurrent transactions. From two on, one place is reserved for urgent transactions. */
   size: number;
 }
 
@@ -9,15 +9,18 @@ export interface ConnectionQueueOptions {
 export interface Entry {
   /** The owner of the transaction; the queue serves owners round robin. Default: all have the same owner. */
   party?: string;
-  /** Served before all others, and in the place that they cannot take. Default false. */
+  /** Urgent transactions are served before all others, and have a reserved place. Default false. */
   isUrgent?: boolean | undefined;
-  /** When it aborts, the transaction leaves the queue. */
+  /** When the signal aborts, the transaction leaves the queue. */
   signal?: AbortSignal | undefined;
-  /** Maximum wait in ms during which no other transaction is served. */
+  /** Maximum time in ms that the transaction waits while no other transaction is served. */
   maxStallMs: number;
 }
 
-/** Call it when the transaction has ended. @param isAnswered whether the database has answered it, if only by an error */
+/**
+ * Call this function when the transaction has ended.
+ * @param isAnswered whether the database has responded to the transaction, even with an error
+ */
 export type Leave = (isAnswered: boolean) => void;
 
 export type ConnectionQueue = ReturnType<typeof connectionQueue>;
@@ -31,8 +34,9 @@ interface Waiting {
 }
 
 /**
- * The transactions that run at once on the connections of a pool, or in the one session of the embedded database. Those that wait do so
- * for as long as others are answered: a database that is busy serves them later, one that is away serves nobody.
+ * Limits the concurrent transactions on the connections of a pool, or in the one session of the embedded database. A transaction waits as
+ * long as the database responds to other transactions: a busy database will serve it later. When the database has not responded for
+ * `maxStallMs`, the transaction is refused.
  */
 export function connectionQueue({ size }: ConnectionQueueOptions) {
   const maxUsual = Math.max(1, size - 1);
@@ -68,7 +72,7 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
     }
   }
 
-  /** Refuses those that have waited too long since a transaction was answered. */
+  /** Refuses transactions that have waited too long since the database last responded to any transaction. */
   function watchStalls(): void {
     watchesAtMs = Number.POSITIVE_INFINITY;
     const now = performance.now();
@@ -96,8 +100,8 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
 
   return {
     /**
-     * Waits until the transaction may run; returns synchronously if it may at once.
-     * @throws DomainError `unavailable` if no transaction was served for `maxStallMs`, or `signal` aborts
+     * Waits until the transaction may run; returns synchronously if it may run at once.
+     * @throws DomainError `unavailable` if no transaction was served for `maxStallMs`, or if `signal` aborts
      */
     enter({ party = '', isUrgent = false, signal, maxStallMs }: Entry): Leave | Promise<Leave> {
       if (signal?.aborted) throw unavailable('The caller has gone', signal.reason);
@@ -150,7 +154,7 @@ function roundRobin<Item>() {
     get size() {
       return size;
     },
-    /** @returns how to remove it */
+    /** @returns a function that removes the item */
     push(party: string, item: Item): () => void {
       const items = parties.get(party) ?? new Set();
       parties.set(party, items.add(item));
@@ -167,7 +171,7 @@ function roundRobin<Item>() {
       if (items.size > 0) parties.set(party, items);
       return item;
     },
-    /** Each with how to remove it. */
+    /** Yields each item with a function that removes it. */
     *all(): Generator<[Item, () => void]> {
       for (const [party, items] of parties) {
         for (const item of items) yield [item, () => remove(party, items, item)];

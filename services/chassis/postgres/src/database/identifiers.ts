@@ -1,6 +1,7 @@
 /**
- * The name, which SQL uses unquoted and unescaped, so that only letters, digits and `_` are allowed. 55 characters leave
- * room for a role's suffix within PostgreSQL's 63 bytes. @throws TypeError
+ * Returns the name of a schema. SQL uses the name unquoted and unescaped, so only letters, digits and `_` are allowed. 55 characters leave
+ * room for a role's suffix within PostgreSQL's 63 bytes.
+ * @throws TypeError
  */
 export function checkedSchemaName(name: string): string {
   if (!/^[a-z][a-z0-9_]{0,54}$/.test(name)) {
@@ -9,15 +10,21 @@ export function checkedSchemaName(name: string): string {
   return name;
 }
 
-/** The roles of a schema's transactions. They cannot log in, own nothing and do not bypass row-level security. */
+/** Returns the roles of a schema's transactions. The roles cannot log in, own nothing and do not bypass row-level security. */
 export function rolesOf(schemaName: string) {
   return { tenant: `${schemaName}_tenant`, shared: `${schemaName}_shared` };
 }
 
-/** The tenant of jobs that belong to none, such as mail to a person. No row of a tenant table has it, because ids begin with 1. */
+/**
+ * The tenant id of jobs that belong to no tenant, such as mail to a person. No row of a tenant table has this id, because tenant ids begin
+ * with 1.
+ */
 export const noTenant = 0;
 
-/** The tenant id, which SQL uses unescaped. @throws TypeError unless it is a positive 32-bit integer. */
+/**
+ * Returns the tenant id, which SQL uses unescaped.
+ * @throws TypeError unless the id is a positive 32-bit integer.
+ */
 export function checkedTenantId(tenantId: number): number {
   if (!Number.isInteger(tenantId) || tenantId < 1 || tenantId > 2_147_483_647) {
     throw new TypeError(`tenant id ${tenantId} is not a positive 32-bit integer`);

@@ -1,19 +1,19 @@
 import { jobsMigrations } from '../jobs/migrations.ts';
 import type { Migration, SchemaDeclaration, TableKind } from './types.ts';
 
-/** The tables that every schema has beside its own. */
+/** The tables that every schema has in addition to its own. */
 const internalTables = ['outbox', 'inbox', 'jobs'];
 
-/** The table in which knex records applied migrations, and all tables that it creates for that. */
+/** The table in which knex records applied migrations, and all tables that knex creates for its migrations. */
 export const migrationsTable = 'migrations';
 export const migrationsTables = [migrationsTable, `${migrationsTable}_lock`];
 
-/** All tables of a schema by kind, the internal ones included. */
+/** Returns all tables of a schema by kind, including the internal tables. */
 export function tablesOf(schema: SchemaDeclaration): Record<string, TableKind> {
   return { ...schema.tables, ...Object.fromEntries(internalTables.map((table) => [table, 'internal' as const])) };
 }
 
-/** Applied before the service's own; the prefix of their names prevents collisions with those. */
+/** Migrations that are applied before the service's own; the prefix of their names prevents name collisions. */
 export const internalMigrations: Migration[] = [
   {
     name: 'chassis/001-outbox',

@@ -6,15 +6,15 @@ import type { Transaction } from './types.ts';
 type AnswerDb = Pick<Transaction, 'knex' | 'answer'>;
 
 /**
- * The columns of a list's query: the table's columns, long ones only if selected, and `answer_bytes`, the size of the row in the
- * response.
+ * Returns the columns of a list's query: the table's columns, except long ones that are not selected, and `answer_bytes`, the size of the
+ * row in the answer.
  */
 export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns }: Table<Row>): string {
   const { fields } = answerOf(db);
   const entries = Object.entries(columns);
   const sizes = entries
     .filter(([field, { long }]) => long && fields.times(field) > 0)
-    // PostgreSQL stores the length of a text, so reading it is cheap; casting a text to text is free.
+    // PostgreSQL stores the length of a text, so reading the length is cheap; casting a text to text costs nothing.
     .map(
       ([field, options]) =>
         `${fields.times(field)} * coalesce(octet_length(cast(${valueOf(name, field, options)} AS text)), 0)`,
@@ -27,8 +27,9 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
 }
 
 /**
- * The rows of a query that has `answer_bytes`, in its order, if all of them fit. The database sums up first, stops at the limit,
- * and returns no row then. Rows keep `answerBytes`: copies without it would cost half as much as reading does.
+ * Returns the rows of a query with `answer_bytes`, in the order of the query, if all of them fit. The database adds up the sizes first,
+ * stops at the limit, and then returns no row. Rows keep `answerBytes`: copying them without this field would cost half as much as reading
+ * them.
  * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`.
  */
 export async function listWithin<Row extends object>(
@@ -48,7 +49,7 @@ export async function listWithin<Row extends object>(
   return rows;
 }
 
-/** Throws if there is no budget, so that an unbounded list fails in its first test. */
+/** Throws if the transaction has no budget, so that an unbounded list fails in its first test. */
 function answerOf({ answer }: AnswerDb): ListBounds {
   if (!answer) throw new Error('A list is read without a bound: use answerDatabase or wholeRowsDatabase');
   return answer;

@@ -16,31 +16,31 @@ export interface MigrateOptions {
   schema: SchemaDeclaration;
   schemaName: string;
   log?: Logger | undefined;
-  /** Applies one migration, including those of internal tables. Default: its `up`. Tests use it to check before and after each. */
+  /**
+   * Applies one migration; also called for migrations of internal tables. Default: calls its `up`. Tests replace it to check the schema
+   * before and after each migration.
+   */
   apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
-  /** How long a statement may wait for a locked table before all migrations roll back and retry, in ms. Default 3 s. */
+  /** How long a statement may wait for a locked table, in ms; after that all migrations roll back and retry. Default 3 s. */
   lockTimeoutMs?: number;
 }
 
-/** Statement timeout: creating an index on a large table takes many minutes. Below the timeout of the chart's hook. */
+/** Statement timeout, because creating an index on a large table takes many minutes. It is below the timeout of the chart's hook. */
 export const statementTimeoutMs = 45 * 60_000;
 /** Minimum `maintenance_work_mem`: building a vector index that does not fit takes several times as long. */
 const indexMemory = '256MB';
-/**
- * Short, because all other statements on that table wait behind the migration: it rolls back, lets them proceed, and
- * retries.
- */
+/** Short, because all other statements on the table wait behind the migration. The migration rolls back, lets them proceed, and retries. */
 const defaultLockTimeoutMs = 3_000;
 const lockRetries = 20;
 const lockPauseMs = 1_000;
 
 /**
- * Applies pending migrations in one transaction, so that a schema is at one version or the other. An advisory lock
- * serializes concurrent calls; it is the same for all schemas, since roles belong to the server. On the embedded database,
- * transactions of all connections queue before they reach the lock. Where a table stays locked, the transaction is retried
- * up to 20 times and then rejects with `unavailable`.
+ * Applies pending migrations in one transaction, so that a schema is always at either the old or the new version.
  *
- * @returns the names of the migrations that this call applied, none when the schema was up to date.
+ * An advisory lock serializes concurrent calls; all schemas share it, because roles belong to the server. On the embedded database,
+ * transactions of all connections queue before they reach the lock. When a table stays locked, the transaction is retried up to 20 times
+ * and then rejects with `unavailable`.
+ * @returns the names of the migrations that this call applied; empty when the schema was up to date.
  */
 export async function migrateSchema(options: MigrateOptions): Promise<string[]> {
   const { url, appUrl, schema, schemaName, log, apply = ({ up }, knex) => up(knex) } = options;
@@ -117,7 +117,7 @@ async function ensureMember(transaction: Knex.Transaction, user: string, roles: 
   for (const role of roles) if (!taken.includes(role)) await transaction.raw('GRANT ?? TO ??', [role, user]);
 }
 
-/** STABLE although it reads the clock: with VOLATILE no index could serve a comparison with it. */
+/** STABLE although it reads the clock, because no index can serve a comparison with a VOLATILE function. */
 async function ensureClock(transaction: Knex.Transaction, schemaName: string): Promise<void> {
   await transaction.raw(`
     CREATE OR REPLACE FUNCTION ${schemaName}.parley_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -132,7 +132,7 @@ function sourceOf(
   return {
     getMigrations: async () => migrations,
     getMigrationName: ({ name }) => name,
-    // knex's types declare Knex, but it passes the transaction.
+    // knex's types declare Knex, but knex passes the transaction.
     getMigration: async (migration) => ({
       up: (knex) => apply(migration, knex as Knex.Transaction),
       down: async () => undefined,
@@ -140,7 +140,7 @@ function sourceOf(
   };
 }
 
-/** The login of a database URL. */
+/** Returns the login of a database URL. */
 export function userOf(url: string): string | undefined {
   return decodeURIComponent(new URL(url).username) || undefined;
 }

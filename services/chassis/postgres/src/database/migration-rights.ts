@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
 import type { SchemaDeclaration } from './types.ts';
 
-/** A missing right that keeps a login from migrating a schema. */
+/** A missing right without which a login cannot migrate a schema. */
 export interface MissingRight {
   /** A clause: `<login> may not …`. */
   found: string;
@@ -16,7 +16,7 @@ interface RightFacts {
   database: string;
   mayCreateSchemas: boolean;
   mayCreateRoles: boolean;
-  /** Null: there is no schema of this name. */
+  /** Null if there is no schema of this name. */
   isOwner: boolean | null;
 }
 
@@ -27,8 +27,8 @@ const factsSql = `
          (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?) AS "isOwner"`;
 
 /**
- * Checks, without changing anything, the rights that `migrateSchema` needs, on a connection of its login.
- * @param appUser the login of the service, which is to take the schema's roles. Default: the same login
+ * Checks the rights that `migrateSchema` needs, on a connection of its login, without changing anything.
+ * @param appUser the login of the service, which will be granted the schema's roles. Default: the same login
  */
 export async function missingRights(
   pool: Knex,
@@ -56,7 +56,9 @@ export async function missingRights(
   return missing;
 }
 
-/** The case that another installation on the same server created the roles, which belong to the server rather than a database. */
+/**
+ * Describes the problem that another installation on the same server has created the roles; roles belong to the server, not to a database.
+ */
 export function foreignRoles(login: string, roles: readonly string[]): MissingRight {
   const names = roles.join(', ');
   return {
@@ -73,7 +75,7 @@ export function misplacedExtension(name: string, schemaName: string, database: s
 }
 
 /**
- * The roles of a schema that do not exist, and those that do, which the login may not grant although not all `users` may take them.
+ * Returns the roles of a schema that do not exist, and the existing roles that the login may not grant although not all `users` have them.
  */
 export async function roleStates(pool: Knex, schemaName: string, users: string[]) {
   const { rows }: { rows: { role: string; exists: boolean; grantable: boolean; missing: string[] | null }[] } =
@@ -93,7 +95,7 @@ export async function roleStates(pool: Knex, schemaName: string, users: string[]
   };
 }
 
-/** Tries to create a missing extension and rolls back, because managed servers allow it to some non-superusers. */
+/** Tries to create a missing extension and rolls back, because some managed servers allow it to users that are not superusers. */
 async function missingExtension(pool: Knex, name: string, { database }: RightFacts): Promise<MissingRight[]> {
   const { rows } = await pool.raw(
     'SELECT nspname AS schema FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = ?',

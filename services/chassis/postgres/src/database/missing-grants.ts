@@ -14,8 +14,8 @@ export interface MissingGrant {
 }
 
 /**
- * The grants that a schema's roles lack, e.g. after a dump was restored without its ACLs. Without USAGE on the schema only that is
- * reported, since no other right counts without it. Any login may call this.
+ * Returns the grants that a schema's roles lack, e.g. after a dump was restored without its ACLs. If USAGE on the schema is missing, only
+ * USAGE is reported, because no other right has an effect without it. Any login may call this.
  */
 export async function missingGrants(
   pool: Knex,

@@ -8,7 +8,7 @@ test('a field maps to its column and back', (t) => {
     ['lastEventMs', 'last_event_ms'],
     ['phoneE164', 'phone_e164'],
     ['keySha256', 'key_sha256'],
-    ['madeIn_30Days', 'made_in_30_days'], // a digit has no capital
+    ['madeIn_30Days', 'made_in_30_days'], // digits have no capital form
   ];
   for (const [field, column] of pairs) {
     t.is(columnOf(field), column);

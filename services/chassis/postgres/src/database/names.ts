@@ -1,7 +1,7 @@
-/** The column of a field: `personaPrompt` is `persona_prompt`. A name without capitals stays as it is. */
+/** Returns the column of a field: `persona_prompt` for `personaPrompt`. A name without capitals is returned unchanged. */
 export const columnOf = cached((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
-/** The field of a column, so that `columnOf` leads back to it. A name without underscores stays as it is. */
+/** Returns the field of a column, the inverse of `columnOf`. A name without underscores is returned unchanged. */
 export const fieldOf = cached((column) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
 
 /** Caches without a limit, because the names come from code. */

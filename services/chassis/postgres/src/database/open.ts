@@ -45,19 +45,21 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number | undefined;
   /** How long a statement may wait for a row that another transaction holds, in ms. Default 5 s. */
   lockTimeoutMs?: number | undefined;
-  /** How long a transaction waits for a free connection while none becomes free, in ms. Default 5 s. */
+  /** How long a transaction waits for a connection while no connection becomes free, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
-  /** A queue for several pools of one database that runs few transactions at once, e.g. the embedded one. Default: none. */
+  /**
+   * A queue that is shared by several pools of one database that runs few transactions at once, e.g. the embedded database. Default: none.
+   */
   sharedQueue?: ConnectionQueue | undefined;
   /** An offset of `parley_now()` in every transaction, in ms. For tests. */
   clockOffsetMs?: (() => number) | undefined;
   log?: Logger | undefined;
 }
 
-/** The work of a transaction. `aborted` returns whether a failed statement has aborted the transaction. */
+/** The work of a transaction. `aborted` reports whether a failed statement has aborted the transaction. */
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
-/** How a transaction is run. `party`: the tenant that it is for, or '' where it is for no single one. */
+/** How a transaction is run. `party`: the tenant of the transaction, or '' if it has no single tenant. */
 interface Ways extends Pick<TransactOptions, 'isUrgent' | 'signal'> {
   atOnce?: 'one' | 'all' | undefined;
   party?: string;
@@ -65,14 +67,14 @@ interface Ways extends Pick<TransactOptions, 'isUrgent' | 'signal'> {
 
 const pingTimeoutMs = 2_000;
 
-/** Pause in ms before the retry after a deadlock, so that the other transaction gets the row first. */
+/** Pause in ms before the retry after a deadlock, so that the other transaction locks the row first. */
 const yieldMs = 20;
 
 const oneAtATime = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
 
-/** Whether a statement was refused because one before it, in the same transaction, had failed. */
+/** Reports whether the server refused a statement because an earlier statement of the transaction had failed. */
 const isAborted = (error: unknown) => isDatabaseError(error) && error.code === '25P02';
 
 /** Opens a database; connections are made on first use. */
@@ -106,7 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const offsetMs = clockOffsetMs?.() ?? 0;
     const values = {
       role,
-      search_path: `${schemaName}, public`, // extensions put their types into public
+      search_path: `${schemaName}, public`, // extensions create their types in public
       ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantOrNone(tenantId)}` }),
       ...(offsetMs !== 0 && { 'parley.clock_offset': `${Number(offsetMs)} milliseconds` }),
       ...(readOnly && { transaction_read_only: 'on' }),
@@ -115,7 +117,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     return { text: `SELECT ${set.join(', ')}`, values: Object.values(values) };
   }
 
-  /** Runs `work` once no other transaction of this process that names the same parties runs. */
+  /** Runs `work` when no other transaction of this process with one of the same parties runs. */
   async function inLockQueue<T>({ lockQueue, signal }: TransactOptions, work: () => Promise<T>): Promise<T> {
     if (!lockQueue) return work();
     let end: Release;
@@ -133,8 +135,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * Runs `work`, which takes one connection, once it leaves the queues: tenants are served round robin for the connections of the pool, and
-   * schemas for those that several pools share.
+   * Runs `work`, which takes one connection, after waiting in the queues: the pool's queue serves tenants round robin, and a queue shared
+   * by several pools serves schemas round robin.
    */
   async function onConnection<T>({ party = '', isUrgent, signal }: Ways, work: () => Promise<T>): Promise<T> {
     const left: Leave[] = [];
@@ -158,10 +160,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With `atOnce` that packet
-   * has all statements: the first one of `work`, or those that it makes before it waits for input or output. It is retried if
-   * the previous run has certainly had no effect: once after an outage, and once, without prepared statements, after one of them was
-   * outdated.
+   * Runs a transaction. BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With
+   * `atOnce` that packet has all statements: the first statement of `work`, or all that `work` makes before it waits for input or output.
+   * The transaction is retried if its previous run has certainly had no effect: once after an outage, and once, without prepared
+   * statements, after one of them was outdated.
    */
   async function run<T>(
     opening: Opening['opening'],
@@ -178,12 +180,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isTimedOut = false;
     /** The error of the last failed statement, which is the reason if the transaction is aborted. */
     let failure: Error | undefined;
-    // Recorded here rather than from the rejection of `work`, which may have caught this error and thrown another.
+    // Recorded when the statement fails, because `work` may catch this error and throw another one.
     const failed = (error: Error, name: string | undefined) => {
-      if (isAborted(error)) return; // sent together with the one that failed
+      if (isAborted(error)) return; // sent together with the statement that failed
       if (prepared.failed(name, error)) isStale = true;
       failure = error;
-      if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
+      if (isQueryTimeout(error)) isTimedOut = true; // a retry would wait as long again
     };
     const begin = (transaction: Knex.Transaction): Transaction => {
       effects = [];
@@ -222,7 +224,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
     };
     const isUndone = (error: unknown) => {
-      // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
+      // A transaction that has not begun got a connection that had been lost while idle: COMMIT was not sent.
       if (isLostConnection(error)) return !isTimedOut && (!begun || atOnce !== undefined);
       return isRolledBack(error);
     };
@@ -273,7 +275,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           await db.knex.raw(text.replaceAll(/\$\d+/gu, '?'), values);
           return await work({ ...db, tenantId });
         } finally {
-          // An aborted transaction accepts no statement any more.
+          // An aborted transaction accepts no more statements.
           if (!(await aborted())) await db.knex.raw(`SET LOCAL ROLE ${roles.shared}; SET LOCAL parley.tenant TO ''`);
           isTenant = false;
         }
@@ -328,7 +330,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         await within(pingTimeoutMs, late, pool.raw('SELECT 1'));
       } catch (error) {
-        if (answeredAt >= asked) return; // the database answered another call: the pool is only busy
+        if (answeredAt >= asked) return; // the database has responded to another call: only the pool is busy
         throw transactionError(error);
       }
     },
@@ -345,14 +347,14 @@ function waysOf({ commitsAtOnce, isUrgent, signal }: TransactOptions, tenantId?:
   return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, signal, party: partyOf(tenantId) };
 }
 
-/** The party of a transaction; transactions without a tenant form a party of their own. */
+/** Returns the party of a transaction; transactions without a tenant form a party of their own. */
 function partyOf(tenantId: number | undefined): string {
   return tenantId === undefined ? '' : String(tenantId);
 }
 
 /**
- * Returns whether a statement has failed outside a savepoint, so that COMMIT would silently roll back. Asks the server, but
- * only after an error, since the driver learns of the abort late.
+ * Returns a function that reports whether a statement has failed outside a savepoint, so that COMMIT would silently roll back. The function
+ * asks the server, but only after an error, because the driver learns late that the transaction is aborted.
  */
 function watchForAbort(transaction: Knex.Transaction): () => Promise<boolean> {
   let hasFailed = false;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** A statement with numbered parameters, and the name of the value of each. */
+/** A statement with numbered parameters, and for each parameter the name of its value. */
 interface Compiled {
   sql: string;
   names: string[];
@@ -8,12 +8,12 @@ interface Compiled {
 
 /** Compiled statements by text. */
 const statements = new Map<string, Compiled>();
-/** More texts than all services have. Exceeding it shows that texts are made per call, which must not accumulate. */
+/** More texts than all services have. A larger number means that texts are made per call, and such texts must not accumulate. */
 const maxStatements = 1_000;
 
 /**
- * Runs statements with named parameters (`:name`) and returns their rows. A text is compiled once: `knex.raw` does so for each call,
- * at a third of the cost of the call. For texts that do not depend on the call.
+ * Runs statements with named parameters (`:name`) and returns their rows. Each text is compiled only once; `knex.raw` would compile it in
+ * every call, at a third of the cost of the call. Use it only for texts that do not depend on the call.
  */
 export function rowsBy(knex: Knex.Transaction) {
   return async function rows<Row>(text: string, values: Record<string, unknown>): Promise<Row[]> {
@@ -32,7 +32,7 @@ function compiled(text: string): Compiled {
   const known = statements.get(text);
   if (known) return known;
   const names: string[] = [];
-  // knex takes a question mark for a parameter.
+  // knex would read a question mark as a parameter.
   const sql = text.replaceAll(/\?|(?<!:):([a-z]\w*)/giu, (mark, name?: string) =>
     name ? `$${names.push(name)}` : `\\${mark}`,
   );

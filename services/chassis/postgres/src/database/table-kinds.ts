@@ -7,13 +7,16 @@ export interface TableFacts {
   name: string;
   enabled: boolean;
   forced: boolean;
-  /** Whether it has a column `tenant_id integer not null`. */
+  /** Whether the table has a column `tenant_id integer not null`. */
   tenantId: boolean;
-  /** The conditions of all its policies, as PostgreSQL formats them. */
+  /** The conditions of all policies of the table, as PostgreSQL formats them. */
   policies: { name: string; using: string | null; check: string | null; command: string }[];
 }
 
-/** The condition for reading and writing a tenant's row. Outside of `transact` it fails instead of matching nothing. */
+/**
+ * The policy with the condition for reading and writing a tenant's row. Outside of `transact` the condition raises an error; it does not
+ * just match nothing.
+ */
 const policyName = 'own_tenant';
 const ownTenant = `tenant_id = current_setting('parley.tenant')::int`;
 
@@ -41,8 +44,8 @@ export async function applyTableKinds(
 }
 
 /**
- * The tables of a schema without knex's own, with their row-level security. Partitions are omitted: no role has rights on them, and
- * access through their table uses its policies.
+ * Returns the tables of a schema, except knex's own, with their row-level security. Partitions are omitted: no role has rights on them, and
+ * access through the partitioned table uses its policies.
  */
 export async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
   const { rows } = await transaction.raw(
@@ -84,7 +87,7 @@ async function grantTable(
     GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${granteesOf(schemaName, kind)}`);
 }
 
-/** Identity columns need no grant; `serial` columns and separate sequences do. */
+/** Grants the use of sequences, which `serial` columns and separate sequences need and identity columns do not. */
 async function grantSequences(
   transaction: Knex.Transaction,
   schemaName: string,
@@ -105,14 +108,14 @@ async function grantSequences(
   }
 }
 
-/** The roles that reach a table of this kind. */
+/** Returns the roles that have access to a table of this kind. */
 export function rolesReaching(schemaName: string, kind: TableKind | undefined): string[] {
   const { tenant, shared } = rolesOf(schemaName);
   if (kind === 'internal') return [tenant, shared];
   return [kind === 'tenant' ? tenant : shared];
 }
 
-/** The same, as SQL has them. */
+/** Returns the same roles as a list in SQL. */
 function granteesOf(schemaName: string, kind: TableKind | undefined): string {
   return rolesReaching(schemaName, kind).join(', ');
 }

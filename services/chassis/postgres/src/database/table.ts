@@ -1,12 +1,15 @@
 import { columnOf } from './names.ts';
 
-/** The properties of a column beside its type. */
+/** The properties of a column in addition to its type. */
 export interface ColumnOptions {
   /** Holds JSON: `written` serializes its values. Otherwise the driver sends an array as an SQL array. Default false. */
   json?: boolean;
-  /** Computes the value when it is read, given the table's name or alias in the statement. Such a field cannot be written. */
+  /** SQL that computes the value when the row is read, from the table's name or alias in the statement. Such a field cannot be written. */
   sql?: (table: string) => string;
-  /** May be long: a list reads it only where it is selected; otherwise this SQL instead, or with `true` nothing. Default false. */
+  /**
+   * The value may be long, so a list reads it only if it is selected. Otherwise the list reads this SQL, or with `true` nothing. Default
+   * false.
+   */
   long?: boolean | string;
 }
 
@@ -29,8 +32,8 @@ export function column<Value>(options: ColumnOptions = {}): Column<Value> {
 }
 
 /**
- * Declares a table: its name and the fields of its rows, which are columns in snake_case. Columns that no row has as a field are
- * named in migrations only.
+ * Declares a table: its name and the fields of its rows, which are columns in snake_case. Columns that are not fields of a row appear only
+ * in migrations.
  */
 export function table<Columns extends Record<string, Column<unknown>>>(
   name: string,
@@ -39,25 +42,28 @@ export function table<Columns extends Record<string, Column<unknown>>>(
   return { name, columns } as unknown as Table<never>;
 }
 
-/** A whole row as SQL, for SELECT and RETURNING. @param of the table's alias in the statement. Default: its name. */
+/**
+ * Returns all columns of a row as SQL, for SELECT and RETURNING.
+ * @param of the table's alias in the statement. Default: its name.
+ */
 export function columnsOf<Row extends object>({ name, columns }: Table<Row>, of = name): string {
   return Object.entries(columns)
     .map(([field, options]) => readColumn(of, field, options))
     .join(', ');
 }
 
-/** One column as SQL for a SELECT list. */
+/** Returns one column as SQL for a SELECT list. */
 export function readColumn(of: string, field: string, options: ColumnOptions): string {
   const value = valueOf(of, field, options);
   return options.sql ? `${value} AS ${columnOf(field)}` : value;
 }
 
-/** A column's value as an SQL expression. */
+/** Returns a column's value as an SQL expression. */
 export function valueOf(of: string, field: string, { sql }: ColumnOptions): string {
   return sql ? sql(of) : `${of}.${columnOf(field)}`;
 }
 
-/** Values for an INSERT or UPDATE of the table. Undefined stays undefined, which knex omits. */
+/** Returns values for an INSERT or UPDATE of the table. Undefined values stay undefined, and knex omits them. */
 export function written<Row extends object, Values extends object>({ columns }: Table<Row>, values: Values): Values {
   const isJson = ([field, value]: [string, unknown]) => columns[field]?.json && value !== undefined && value !== null;
   const json = Object.entries(values).filter(isJson);

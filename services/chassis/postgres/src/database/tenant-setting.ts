@@ -1,5 +1,5 @@
 /**
- * SQL that makes a transaction of `transact` go on as the tenant `:tenantId`: the statements after it see that tenant's rows only. For
- * a transaction that changes rows of many tenants at once.
+ * SQL that makes a transaction of `transact` continue as the tenant `:tenantId`: later statements see only the rows of that tenant. For a
+ * transaction that changes rows of many tenants at once.
  */
 export const enterTenant = `set_config('parley.tenant', cast(cast(:tenantId AS integer) AS text), true)`;

@@ -11,17 +11,17 @@ import type { ClaimedJob } from '../jobs/job-rows.ts';
 export type TableKind = 'tenant' | 'people' | 'internal';
 
 /**
- * Never edited once merged. Expands before a later one contracts: what the previous version reads or writes stays until no
- * replica of that version runs any more.
- * It runs as the schema's owner, to whom forced row-level security applies too: a migration that rewrites rows of a tenant
- * table begins with `ALTER TABLE … NO FORCE ROW LEVEL SECURITY`, and `migrate` forces it again before it commits.
+ * A migration is never edited once merged. It expands the schema before a later migration contracts it: a migration must keep everything
+ * that the previous version reads or writes until no replica of that version runs any more. It runs as the schema's owner, who is also
+ * subject to forced row-level security: a migration that rewrites rows of a tenant table begins with `ALTER TABLE … NO FORCE ROW LEVEL
+ * SECURITY`, and `migrate` forces it again before it commits.
  */
 export interface Migration {
   /** Unique in its schema, e.g. `001-agents`. Migrations are applied in the order of the list. */
   name: string;
   /**
-   * For a migration that removes something or restricts what may be written: which earlier release stopped needing it, in
-   * words. A check rejects such a migration without it, and any other with it.
+   * For a migration that removes something or restricts what may be written: the earlier release that stopped needing it, in words. A check
+   * rejects such a migration without this text, and any other migration with it.
    */
   contracts?: string;
   up(knex: Knex.Transaction): Promise<void>;
@@ -31,10 +31,12 @@ export interface Migration {
 export interface SchemaDeclaration {
   /** The name of the schema, and the prefix of its roles `<name>_tenant` and `<name>_shared`. */
   name: string;
-  /** Every table of the schema except the internal ones, which are added. A table missing here fails `migrate`. */
+  /**
+   * Every table of the schema except the internal ones, which are added automatically. A table that is missing here makes `migrate` fail.
+   */
   tables: Record<string, TableKind>;
   migrations: Migration[];
-  /** Extensions that the database has, by name with their oldest version that serves, e.g. `{ vector: '0.8.5' }`. */
+  /** Required extensions by name, each with the oldest sufficient version, e.g. `{ vector: '0.8.5' }`. */
   extensions?: Record<string, string>;
 }
 
@@ -47,39 +49,39 @@ export interface Registry {
 }
 
 export interface ReservedSlot {
-  /** Hands the reserved slot to a job that begins now. */
+  /** Uses the reserved slot for a job that begins now. */
   use(): void;
   /** Releases the reserved slot. */
   free(): void;
 }
 
-/** The runner of a kind, as `jobs(db)` uses it to claim a job when it is appended. */
+/** The runner of a kind, as seen by `jobs(db)`, which claims a job through it when appending. */
 export interface JobClaimer {
   readonly kind: string;
   /** Unique to this runner in this process. */
   readonly owner: string;
   readonly leaseMs: number;
   readonly perTenantLimit: number | undefined;
-  /** Reserves a slot for one job, until the transaction is rolled back at the latest; undefined when none is free. */
+  /** Reserves a slot for one job, until the transaction is rolled back at the latest; undefined when no slot is free. */
   reserve(knex: Knex.Transaction): ReservedSlot | undefined;
-  /** Reads, in the claiming transaction, what the handler needs first. */
+  /** Reads the data that the handler needs first, in the claiming transaction. */
   prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
-  /** Starts a job whose claim has been committed. `claimedAtMs`: monotonic, taken before the claiming statement. */
+  /** Starts a job whose claim has been committed. `claimedAtMs`: a monotonic time before the claiming statement. */
   begin(job: ClaimedJob, claim: { claimedAtMs: number; prepared: unknown }): void;
   /** A cancellation of the job with this token has been committed. */
   cancelled(token: string): void;
 }
 
-/** One open transaction. SQL takes time from `parley_now()` only. */
+/** One open transaction. Its SQL must read the time from `parley_now()` only. */
 export interface Transaction {
   knex: Knex.Transaction;
-  /** Runs `effect` once the transaction has committed, never after a rollback. Must be quick; what it throws is logged. */
+  /** Runs `effect` once the transaction has committed, never after a rollback. It must be quick; errors that it throws are logged. */
   afterCommit(effect: () => void): void;
   /** After the commit, calls the `onWake` listeners of `what` on the same `Database`, once per transaction. */
   wake(what: string): void;
   /** The registry of the `Database`. */
   readonly registry: Registry;
-  /** The bound and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
+  /** The budget and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
   answer?: ListBounds;
 }
 
@@ -90,42 +92,47 @@ export interface TenantDb extends Transaction {
 
 /** A transaction that sees people and internal tables, and a tenant's rows only in `asTenant`. */
 export interface SharedDb extends Transaction {
-  /** Runs `work` under the tenant role in the same transaction, for what must commit with both (registration). One at a time. */
+  /**
+   * Runs `work` under the tenant role in the same transaction, for rows of a tenant and of people that must commit together (registration).
+   * One call at a time.
+   */
   asTenant<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
 }
 
-/** When a transaction may take a connection. */
+/** Options that decide when a transaction may take a connection. */
 export interface TransactOptions {
   /**
-   * The user, tenant or row whose rows `work` locks. In this process, transactions that name the same party run one at a time. The
-   * others wait before they take a connection; otherwise the requests of one party could hold all connections while they wait for
-   * one lock. Name all parties at once, so that no transaction waits for one while it holds another.
+   * The user, tenant or row whose rows `work` locks. In this process, transactions that name the same party run one at a time. The others
+   * wait before they take a connection; otherwise the requests of one party could hold all connections while they wait for one lock. Name
+   * all parties at once, so that no transaction waits for one party while it holds another.
    */
   lockQueue?: Parties<'user' | 'tenant' | 'row'> | undefined;
-  /** Aborts when the caller disconnects: a transaction that still waits, for a lock or a connection, then rejects with `unavailable`. */
+  /** Aborts when the caller disconnects. A transaction that still waits for a lock or a connection then rejects with `unavailable`. */
   signal?: AbortSignal | undefined;
   /**
-   * Sends the statements of `work` as one group that commits without waiting for their results: one round trip less, half of the CPU
-   * time, and locks are held for less time. `work` must make all statements at once; a later one rejects. Results arrive after the
-   * commit; if one statement fails, all reject with its error. `work` cannot undo the transaction by rejecting; only an error in the
-   * database can. The group is retried if the connection was lost while it may have been committing, so a second run must change
+   * Sends the statements of `work` as one group that commits without waiting for their results: this saves one round trip and half of the
+   * CPU time, and shortens the time for which locks are held. `work` must make all statements at once; a later statement rejects. Results
+   * arrive after the commit; if one statement fails, all reject with its error. `work` cannot roll the transaction back by rejecting; only
+   * an error in the database can. The group is retried if the connection was lost during a possible commit, so a second run must change
    * nothing. Default false.
    */
   commitsAtOnce?: boolean | undefined;
   /**
-   * Whether it keeps or ends work that has begun, such as the renewal of a lease, the end of a job or a settlement. It is served before
-   * others, and one connection is for such transactions only: new work would otherwise hold up what frees its own places. Default false.
+   * Whether the transaction continues or ends work that has begun, such as the renewal of a lease, the end of a job or a settlement. Urgent
+   * transactions are served before others, and one connection is reserved for them: otherwise new work would delay the transactions that
+   * free its own places. Default false.
    */
   isUrgent?: boolean | undefined;
 }
 
 /**
- * One service's view of a PostgreSQL database. A transaction is retried once if its first run has certainly had no effect: the server
- * rolled it back (deadlock, serialization failure), or the connection was lost before it began or during a read-only transaction. It is
- * retried once more, without prepared statements, if one of them was outdated (after a migration, or behind a pooler). So `work` must
- * have no effects outside of the transaction and `afterCommit`, and must itself read what it depends on. Any other outage
- * (connection lost, pool exhausted, shutdown, timeout) rejects with `unavailable`; the transaction may have been committed then, so
- * only the caller knows whether a retry is safe.
+ * One service's view of a PostgreSQL database.
+ *
+ * A transaction is retried once if its first run has certainly had no effect: the server rolled it back (deadlock, serialization failure),
+ * or the connection was lost before it began or during a read-only transaction. It is retried once more, without prepared statements, if
+ * one of them was outdated (after a migration, or behind a pooler). So `work` must have no effects outside of the transaction and
+ * `afterCommit`, and must itself read the data that it depends on. Any other outage (connection lost, pool exhausted, shutdown, timeout)
+ * rejects with `unavailable`. The transaction may have been committed then, so only the caller knows whether a retry is safe.
  */
 export interface Database {
   /** The declared name of the schema, e.g. `session`; also the source of its events. */
@@ -136,27 +143,24 @@ export interface Database {
   /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**
-   * Runs the one statement of `work` in a read-only transaction under the tenant role, which is one packet and one answer: for hot paths.
-   * A second statement rejects, also one that is made together with the first, which may have been executed.
+   * Runs the one statement of `work` in a read-only transaction under the tenant role, in a single round trip: for hot paths. A second
+   * statement rejects. If the second statement is made together with the first, the first may have been executed.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
   /** Like `read`, under the shared role. */
   readShared<T>(work: (db: Transaction) => Promise<T>): Promise<T>;
   /** Like `transact`, under the shared role, for data that belongs to no single tenant. */
   transactShared<T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions): Promise<T>;
-  /** Calls `listener` after each commit of this process that woke `what`; returns how to unsubscribe. */
+  /** Calls `listener` after each commit of this process that woke `what`. Returns a function that unsubscribes. */
   onWake(what: string, listener: () => void): () => void;
   /**
    * Brings the schema, its roles, grants and row-level security up to date; safe to run from many processes at once.
    * @returns the names of the migrations that this call applied.
    */
   migrate(): Promise<string[]>;
-  /** How many of the pool's connections are in use, and how many transactions wait for one. */
+  /** Returns the number of connections in use, and the number of transactions that wait for a connection. */
   connections(): { used: number; waiting: number };
-  /**
-   * Resolves when the database has served this call or, if no connection is free, another one. Rejects with `unavailable` after 2
-   * s.
-   */
+  /** Resolves when the database has served this call or, if no connection is free, another call. Rejects with `unavailable` after 2 s. */
   ping(): Promise<void>;
   /** Closes the pool once running transactions have ended; later transactions reject with `unavailable`. */
   close(): Promise<void>;

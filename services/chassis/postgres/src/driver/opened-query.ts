@@ -1,8 +1,8 @@
 import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
 
 /**
- * A statement of `pg` that is sent in one packet with others before it, whose rows are ignored. The server executes them in order
- * and, after an error, none of the rest.
+ * A statement of `pg` that is sent in one packet with statements before it, whose rows are ignored. The server executes the statements in
+ * order; after an error it executes none of the rest.
  */
 export class OpenedQuery extends Query {
   readonly #before: readonly QueryConfig[];
@@ -10,7 +10,7 @@ export class OpenedQuery extends Query {
   readonly #opened: () => void;
   #left: number;
 
-  /** @param opened is called when the server has executed what is sent before. */
+  /** @param opened is called when the server has executed the statements before this one. */
   constructor(config: QueryConfig, before: readonly QueryConfig[], opened: () => void) {
     super(config);
     this.#before = before;
@@ -31,7 +31,7 @@ export class OpenedQuery extends Query {
       connection.execute({});
     }
     super.prepare(connection);
-    // The driver takes the first statement that the server has parsed for the one of this name.
+    // The driver would read the first response to a Parse as the response for the statement with this name.
     this.name = undefined;
   }
 

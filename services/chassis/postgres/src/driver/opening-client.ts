@@ -13,22 +13,22 @@ export type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 export interface Opening extends Knex.TransactionConfig {
   /** A statement that is sent in one packet with BEGIN and the first statement of the work. */
   opening: { text: string; values: readonly string[] };
-  /** Called when the server has executed it. */
+  /** Called when the server has executed the opening. */
   opened?: () => void;
-  /** Whether its statements are sent without being prepared. Default false. */
+  /** Whether the transaction's statements are sent without being prepared. Default false. */
   unprepared?: boolean;
 }
 
 /** Connections whose transaction is `unprepared`. */
 const unprepared = new WeakSet<object>();
 
-/** Connections with a transaction that has not sent anything so far. */
+/** Connections whose transaction has not sent anything so far. */
 const beginnings = new WeakMap<object, Opening>();
 
 /** Connections that currently execute an opening without a statement. */
 const openings = new WeakMap<object, Promise<unknown>>();
 
-/** The error for which a connection's transaction has no settings. No statement may run without them. */
+/** By connection, the error because of which the transaction has no settings. No statement may run without the settings. */
 const failures = new WeakMap<object, unknown>();
 
 /** The generation of the statements that were prepared on a connection. */
@@ -45,15 +45,17 @@ export interface RawClient {
 }
 
 /**
- * knex's PostgreSQL client with transactions that begin with the statement of `opening`. It is sent with the first statement, which
- * fails if one of both fails; all later ones then fail, too, and nothing is committed. Without a statement nothing is sent.
+ * knex's PostgreSQL client with transactions that begin with the statement of `opening`, which is sent together with the first statement.
+ * If either of them fails, the first statement rejects; all later statements then fail too, and nothing is committed. For a transaction
+ * without statements nothing is sent.
  */
 export class OpeningClient extends PgClient {
-  // Transactions run on objects that share only the prototype and the configuration with this one: no field, nor method, of `#`.
+  // A transaction runs on an object that shares only the prototype and the configuration with this one, so this class cannot have private
+  // fields or methods (`#`).
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
-    // Further statements, such as the ROLLBACK of failed work, must follow the waiting one.
+    // Further statements, such as the ROLLBACK of failed work, must wait until the opening has been executed.
     const running = openings.get(connection);
     if (running) await running.catch(() => undefined);
     const beginning = beginnings.get(connection);
@@ -84,8 +86,9 @@ export class OpeningClient extends PgClient {
   }
 
   /**
-   * Sends BEGIN, the opening and a statement in one packet. BEGIN is never prepared, so that it cannot be missing: where the opening
-   * fails, the server refuses what the driver has queued behind it. @param asked gets the name of what was lost
+   * Sends BEGIN, the opening and a statement in one packet. BEGIN is sent without being prepared, so it cannot be missing on the server: if
+   * the opening fails, the server refuses all statements that the driver has queued behind it.
+   * @param asked gets the name of the prepared statement that was lost
    */
   private async openWith(
     connection: object,
@@ -109,7 +112,7 @@ export class OpeningClient extends PgClient {
       return query;
     } catch (error) {
       const isRefused = isDatabaseError(error);
-      // It is unknown which of the statements are prepared now.
+      // It is now unknown which of the statements are prepared.
       if (!isRefused || !isOpen) this.forgetPrepared(connection);
       if (isRefused && !isOpen) {
         failures.set(connection, error);
@@ -126,13 +129,16 @@ export class OpeningClient extends PgClient {
     try {
       return await super._query(connection, query);
     } catch (error) {
-      // The driver has closed the statement if a value could not be sent, and still takes it for prepared.
+      // If a value could not be sent, the driver has closed the statement but still treats it as prepared.
       if (!isDatabaseError(error)) this.forgetPrepared(connection);
       throw error;
     }
   }
 
-  /** Commits. @throws Error if a statement failed whose result was not awaited; then the server responds to COMMIT with ROLLBACK */
+  /**
+   * Commits.
+   * @throws Error if a statement failed whose result was not awaited; the server then responds to COMMIT with ROLLBACK
+   */
   private async commit(connection: object, query: SentQuery): Promise<unknown> {
     await super._query(connection, query);
     if ((query.response as { command?: string } | undefined)?.command === 'ROLLBACK') {
@@ -141,7 +147,7 @@ export class OpeningClient extends PgClient {
     return query;
   }
 
-  /** The name under which a statement is prepared on a connection. */
+  /** Returns the name under which a statement is prepared on a connection. */
   nameOf(connection: object, sql: string): string | undefined {
     const { preparedStatements } = this.config;
     const name = unprepared.has(connection) ? undefined : preparedStatements?.nameOf(sql);
@@ -162,7 +168,7 @@ export class OpeningClient extends PgClient {
     else unprepared.add(connection);
   }
 
-  /** Whether the pool may use the connection again; otherwise it closes it. */
+  /** Reports whether the pool may use the connection again; otherwise the pool closes it. */
   override async validateConnection(connection: object): Promise<boolean> {
     const generation = generations.get(connection);
     return generation === undefined || generation === this.config.preparedStatements?.generation;

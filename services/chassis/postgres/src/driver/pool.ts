@@ -9,15 +9,15 @@ import type { PreparedStatements } from './prepared-statements.ts';
 export interface PoolOptions {
   url: string;
   poolSize: number;
-  /** How long one statement may run on the server, in ms; the client gives up after a quarter more. */
+  /** How long one statement may run on the server, in ms; the client waits a quarter longer before it gives up. */
   statementTimeoutMs: number;
   /** How long a statement may wait for a row or a table that another transaction holds, in ms. Default 5 s. */
   lockTimeoutMs?: number | undefined;
   /** How long to wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
   /**
-   * Maps names in statements from camelCase to snake_case and names in rows back, and reads bigint as number. The inside of JSON
-   * stays as it is. Default: names and values as the database has them.
+   * Maps names in statements from camelCase to snake_case and names in rows back, and reads bigint as number. Names inside JSON are not
+   * mapped. Default: names and values are as in the database.
    */
   mapsNames?: boolean | undefined;
   /** Decides which statements are prepared. Default: none. */
@@ -42,8 +42,8 @@ const connectTimeoutMs = 5_000;
 const idleTimeoutMs = 60_000;
 
 /**
- * A bounded pool with timeouts for all waits. Never use `searchPath` or a session `SET` with it: on the embedded database all
- * connections share one session, and behind a pooler any two transactions may.
+ * A bounded pool with timeouts for all waits. Never use `searchPath` or a session `SET` with this pool: on the embedded database all
+ * connections share one session, and behind a pooler any two transactions may share one.
  */
 export function openPool({
   url,
@@ -58,10 +58,10 @@ export function openPool({
   const connections = new Map<string, RawConnection>();
   // A separate constant, because knex's types lack some of these.
   const driverOptions = {
-    // Statements are sent as they are made, without waiting for the results of those before.
+    // Statements are sent as they are made, without waiting for the results of earlier ones.
     pipeline: true,
     statement_timeout: statementTimeoutMs,
-    // Otherwise transactions waiting for a row lock of a frozen process could hold all connections.
+    // Without this timeout, transactions that wait for a row lock of a frozen process could hold all connections.
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
     // The embedded database ignores the server's timeouts.
@@ -70,7 +70,7 @@ export function openPool({
   const pool = knexFactory({
     client: OpeningClient,
     ...(preparedStatements && { preparedStatements }),
-    version: '15', // the oldest supported; saves a query on the first connection
+    version: '15', // the oldest supported version; setting it saves a query on the first connection
     connection: {
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
@@ -99,15 +99,15 @@ export function openPool({
     },
   });
   pool.on('query-error', (error: Error, query: { __knexUid: string }) => {
-    // The server still runs the statement, and a ROLLBACK would wait for it.
+    // The server still runs the statement, and a ROLLBACK would have to wait for its end.
     if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
   });
   return pool;
 }
 
 /**
- * Renames the columns in the row description: once per statement, at no cost per row, and for `pluck` too, which runs before
- * knex's `postProcessResponse`.
+ * Renames the columns in the row description. This is done once per statement, at no cost per row, and also works for `pluck`, which runs
+ * before knex's `postProcessResponse`.
  */
 function mapRows(connection: RawConnection): void {
   connection.connection.prependListener('rowDescription', ({ fields }) => {

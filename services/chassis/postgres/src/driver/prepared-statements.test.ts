@@ -54,7 +54,7 @@ test('behind a pooler that loses prepared statements, none is prepared any more,
   for (const code of ['26000', '42P05', '26000']) {
     const name = send(statements, 'SELECT ?');
     t.truthy(name);
-    // Transactions that run at once lose it together, which counts once.
+    // Concurrent transactions lose the statement together, which counts as one loss.
     for (let n = 0; n < 50; n += 1) t.true(statements.failed(name, refusal(code)));
   }
   t.is(send(statements, 'SELECT ?'), undefined);

@@ -4,26 +4,26 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 
 export type PreparedStatements = ReturnType<typeof preparedStatements>;
 
-/** Number of sends before a text is prepared, because a text made for one call is never sent again. */
+/** Number of times that a text is sent before it is prepared, because a text that was made for one call is never sent again. */
 const sendsBefore = 3;
 /** Maximum prepared statements; they take memory on every connection. */
 const maxPrepared = 200;
-/** Maximum texts whose sends are counted. */
+/** Maximum number of texts whose sends are counted. */
 const maxCounted = 1_000;
 /**
- * Sends of unprepared texts, and the minimum age of a generation, that start a new one: the texts of lists depend on what clients select,
- * and outdated ones must not block current ones.
+ * A new generation starts after this number of sends of unprepared texts, if the current one has this minimum age. The texts of lists
+ * depend on the fields that clients select, and outdated texts must not keep current ones from being prepared.
  */
 const maxLeftOut = 10_000;
 const renewAfterMs = 600_000;
-/** Number of losses after which nothing is prepared any more: the pooler then does not support prepared statements. */
+/** Number of losses after which statements are no longer prepared: the pooler does not support prepared statements then. */
 const maxLosses = 3;
 
 /** SQLSTATEs: the statement is missing on its connection, or another client of the pooler has prepared it there. */
 const missingCodes = new Set(['26000', '42P05']);
-/** The server's function that refuses a plan with changed result columns. Its message is localized, so it is not compared. */
+/** The PostgreSQL function that refuses a plan whose result columns have changed. Compared in place of its message, which is localized. */
 const refusesPlan = 'RevalidateCachedQuery';
-/** SQLSTATEs: column types changed since the statement was prepared, so its parameters no longer match or fit. */
+/** SQLSTATEs of a mismatch: column types changed after the statement was prepared, so its parameters no longer match or fit. */
 const mismatchCodes = new Set(['42804', '42883', '22003']);
 
 export interface PreparedStatementsOptions {
@@ -56,14 +56,14 @@ export function preparedStatements(
 
   return {
     /**
-     * Part of all names. A new one begins when prepared statements no longer fit; then connections on which statements of an earlier
-     * one were prepared are closed, which frees their memory on the server.
+     * A part of all statement names. A new generation begins when prepared statements no longer fit. Connections with statements of an
+     * earlier generation are then closed, which frees the memory of these statements on the server.
      */
     get generation() {
       return generation;
     },
 
-    /** The name under which to prepare `sql`; undefined if it is rare or too many are prepared. */
+    /** Returns the name under which to prepare `sql`; undefined if `sql` is rare or too many statements are prepared. */
     nameOf(sql: string): string | undefined {
       const known = names.get(sql);
       if (known !== undefined || losses >= maxLosses) return known;
@@ -86,18 +86,18 @@ export function preparedStatements(
     },
 
     /**
-     * Call this with every statement error and the name under which the statement was sent. Returns true if the statement may have
-     * failed because it was prepared: the same transaction may then succeed without prepared statements. Such failures occur after
-     * a migration that changes columns, and behind a pooler that switches to a connection on which the statement is missing.
+     * Call this with every statement error and the name under which the statement was sent. Returns true if the statement may have failed
+     * because it was prepared: the same transaction may then succeed without prepared statements. Such failures occur after a migration
+     * that changes columns, and behind a pooler that switches to a connection without the statement.
      */
     failed(name: string | undefined, error: unknown): boolean {
       if (name === undefined || !isDatabaseError(error)) return false;
       const { code } = error;
-      // The statement or its values may themselves be wrong, so the other statements stay prepared.
+      // The statement or its values may themselves be wrong, so all other statements stay prepared.
       if (mismatchCodes.has(code)) return true;
       const isMissing = missingCodes.has(code);
       if (!isMissing && error.routine !== refusesPlan) return false;
-      // Concurrent transactions fail together; only the first one starts a new generation.
+      // Concurrent transactions fail together; only the first failure starts a new generation.
       if (!name.endsWith(`.${generation}`)) return true;
       renew();
       if (isMissing) losses += 1;

@@ -8,7 +8,7 @@ import { prepareValue } from 'pg/lib/utils.js';
 
 const require = createRequire(import.meta.url);
 
-/** The versions that the README beside this file describes. */
+/** The versions of knex and pg that the README beside this file describes. */
 const read = { knex: '3.3.0', pg: '8.23.1' };
 
 test('knex and pg are pinned to the versions whose inner parts were read', (t) => {
@@ -31,7 +31,7 @@ test('knex writes the place of each value as pg wants it', (t) => {
   t.is(client.positionBindings('SELECT ?, ?'), 'SELECT $1, $2');
 });
 
-/** The messages that a statement sends on a connection with these prepared statements. */
+/** Returns the messages that a statement sends on a connection with these prepared statements. */
 function messagesOf(statement: Query, parsedStatements: Record<string, string>): string[] {
   const sent: string[] = [];
   const messages = ['parse', 'bind', 'describe', 'execute', 'sync'];

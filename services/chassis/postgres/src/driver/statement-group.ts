@@ -6,12 +6,12 @@ import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
 import { prepareValue } from 'pg/lib/utils.js';
 import { type Opening, type OpeningClient, type RawClient, swallowedError } from './opening-client.ts';
 
-/** Statements of `pg` that are sent in one packet and end with one Sync: the server commits all or, where one fails, none. */
+/** Statements of `pg` that are sent in one packet and end with one Sync: the server commits all of them, or none if one fails. */
 class GroupQuery extends Query {
   readonly #statements: readonly QueryConfig[];
   /** Number of statements that the server has executed. */
   executed = 0;
-  /** Whether one of them was to be prepared for the first time. */
+  /** Whether one of the statements was to be prepared for the first time. */
   prepares = false;
 
   constructor(statements: readonly QueryConfig[]) {
@@ -54,8 +54,8 @@ interface Made {
 }
 
 /**
- * A transaction whose statements are all made before any result arrives. It is one message group of the protocol, which the server
- * executes as a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and on the server.
+ * A transaction whose statements are all made before any result arrives. It is one message group of the protocol, which the server executes
+ * as a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and on the server.
  * @param opening is executed before the statements
  * @param maxStatements maximum number of statements
  */
@@ -96,7 +96,7 @@ export function statementGroup(
     releaseConnection,
     transaction,
   });
-  // The functions of the pool's knex, on this client.
+  // The functions of the pool's knex, but on this client.
   const knex = Object.setPrototypeOf((table: string) => knex.queryBuilder().table(table), pool);
   knex.context = Object.create(knex.context, { client: { value: groupClient } });
 
@@ -105,8 +105,8 @@ export function statementGroup(
     /** Resolves when the first statement has been made. */
     begun: first.promise,
     /**
-     * Sends the statements; resolves when they are committed, before they are answered. @param failed gets the error of the one that
-     * failed
+     * Sends the statements. Resolves when they are committed, before their results are delivered.
+     * @param failed gets the error of the statement that failed
      */
     async send(failed: Failed): Promise<void> {
       isSent = true;
@@ -122,10 +122,10 @@ export function statementGroup(
           resolve(answered);
         }
       } catch (error) {
-        // It is unknown which of them the server has prepared now.
+        // It is now unknown which of the statements the server has prepared.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
-        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // none where all were executed, and not committed
-        // Without an answer the failed statement is unknown, because the server sends all results at the end.
+        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // undefined if all were executed but the commit failed
+        // Without a response the failed statement is unknown, because the server sends all results at the end.
         const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
         const texts = suspects.flatMap((config) => config?.text ?? []);
         Object.assign(error as Error, {
@@ -143,7 +143,7 @@ export function statementGroup(
 const untilNextTick = promisify(process.nextTick);
 
 export interface GroupOptions extends Pick<Opening, 'opening' | 'unprepared'> {
-  /** `one`: the first statement of `work` is the only one; `all`: those that it makes before it waits for input or output. */
+  /** `one`: only the first statement of `work`; `all`: the statements that `work` makes before it waits for input or output. */
   atOnce: 'one' | 'all';
   failed: Failed;
 }
@@ -160,7 +160,7 @@ export async function groupTransaction<T>(
     try {
       pool.client.prepareOn(connection, !unprepared);
       const group = statementGroup(pool, connection, opening, atOnce === 'one' ? 1 : undefined);
-      working = Promise.resolve(work(group.knex)); // once, where it is a query of knex
+      working = Promise.resolve(work(group.knex)); // runs the work once, even if it returns a query of knex
       await Promise.race([atOnce === 'one' ? group.begun : untilNextTick(), working]);
       await group.send(failed);
     } finally {
@@ -170,8 +170,8 @@ export async function groupTransaction<T>(
   try {
     await send();
   } catch (error) {
-    if (!working) throw error; // there was no connection
-    await working; // its own error is more specific
+    if (!working) throw error; // no connection was available
+    await working; // the error of `work` is more specific
     throw isDatabaseError(error) ? swallowedError() : error;
   }
   return working as Promise<T>;

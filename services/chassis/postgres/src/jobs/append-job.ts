@@ -10,12 +10,12 @@ export interface JobRow {
   tenantId: number;
   /** JSON text. */
   payload: string;
-  /** After how long it may run. */
+  /** The delay in ms after which the job may run. */
   delayMs: number;
   traceparent: string | null;
 }
 
-/** The claim to make in the same statement, and how many jobs of one tenant may run. */
+/** A claim to make in the same statement, and the limit of running jobs per tenant. */
 export interface ClaimAtAppend extends Claim {
   perTenantLimit: number | undefined;
 }
@@ -24,29 +24,28 @@ export interface AppendedRow {
   id: number;
   /** Null unless the job was claimed. */
   token: string | null;
-  /** How many jobs of the key were queued before it, the running one excluded. */
+  /** Number of jobs of the key that were queued before this one, not counting the running job. */
   ahead: number;
-  /** Whether a job of the key is running: its completion will see this one. */
+  /** Whether a job of the key is running: the completion of that job will see this one. */
   behindRunning: boolean;
 }
 
 interface Outcome extends Omit<AppendedRow, 'id'> {
   verdict: 'claim' | 'queue' | 'near';
-  /** Null when no row was inserted. */
+  /** Null if no row was inserted. */
   id: number | null;
 }
 
 const maxRaces = 5;
 
 /**
- * Inserts a job, claimed if it may run now: no job of its key is before it and its tenant is below the limit. One statement,
- * except near the limit.
+ * Inserts a job. The job is claimed at once if it may run now: no job of its key is before it, and its tenant is below the limit.
  *
- * The limit is exact, yet appends far below it do not wait for each other. Below the limit by more than a margin, claimers
- * of one tenant share an advisory lock and count committed rows only: they cannot exceed the limit while fewer of them are
- * in flight than the margin (the connections of all replicas bound them). Within the margin a claimer takes the lock
- * exclusively, so that none is in flight, and then counts in another statement. The lock is only tried, because the caller
- * holds other locks; without it the job stays queued for the search, which runs right after the commit.
+ * This takes one statement, except near the limit. The limit is exact, yet appends far below it do not wait for each other. While a tenant
+ * is below the limit by more than a margin, claimers share an advisory lock and count only committed rows: they cannot exceed the limit
+ * while fewer of them are in flight than the margin (the connections of all replicas bound their number). Within the margin a claimer takes
+ * the lock exclusively, so that no other claimer is in flight, and then counts in another statement. The claimer does not wait for the
+ * lock, because its caller holds other locks; without the lock the job stays queued for the search, which runs right after the commit.
  */
 export async function appendJob(
   knex: Knex.Transaction,
@@ -73,7 +72,7 @@ export async function appendJob(
     });
     if (id !== null) return { id, ...appended };
     if (verdict === 'near') await lockLimit();
-    // Otherwise a concurrent append of the key was claimed before this insert: retry, and queue behind it.
+    // No row was inserted because a concurrent append of the key was claimed before: retry, and queue behind that job.
   }
 }
 
@@ -86,8 +85,8 @@ interface Terms {
 }
 
 /**
- * FOR KEY SHARE allows renewals of the running job but not its removal before this transaction ends, so that its completion,
- * which looks for the next job of the key after the removal, sees this one.
+ * FOR KEY SHARE allows renewals of the running job, but delays its removal until this transaction ends. So the completion of that job,
+ * which looks for the next job of the key after the removal, sees this job.
  */
 async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promise<Outcome> {
   const [outcome] = await rowsBy(knex)<Outcome>(

@@ -23,7 +23,7 @@ export interface HeldLeasesOptions {
   log: Logger;
 }
 
-/** The leases of one runner: renewed together, and given up when they cannot be renewed in time. */
+/** The leases of one runner. They are renewed together, and given up when they cannot be renewed in time. */
 export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) {
   const held = new Map<string, HeldLease>();
   let renewing = false;
@@ -37,7 +37,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     lease.controller.abort(new LeaseLost());
   }
 
-  /** Needs no database: a process without one must stop its jobs before another takes them over. */
+  /** Works without the database: a process that cannot reach the database must stop its jobs before another process takes them over. */
   function watchDeadlines(): void {
     clearTimeout(expiry);
     const now = performance.now();
@@ -49,7 +49,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     if (nextMs < Number.POSITIVE_INFINITY) expiry = setTimeout(watchDeadlines, Math.ceil(nextMs - now)).unref();
   }
 
-  /** Aborts the job's signal; false if it does not run here. */
+  /** Aborts the job's signal; returns false if the job does not run here. */
   function cancel(token: string): boolean {
     const lease = held.get(token);
     lease?.controller.abort(new JobCancelled()); // keeps an earlier abort reason
@@ -66,19 +66,19 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     for (const lease of leases) {
       const { token } = lease.job;
       if (renewed.has(token)) lease.deadlineMs = sentAtMs + leaseMs;
-      // A missing row of a job that this process has just ended is not a lost lease.
+      // If this process has just ended the job, its missing row does not mean a lost lease.
       else if (!kept.has(token) && !lease.ending) lose(lease, 'job lease taken over');
     }
     for (const [token, isCancelled] of [...renewed, ...kept]) if (isCancelled) cancel(token);
     watchDeadlines();
   }
 
-  /** One packet, which waits for no new work. */
+  /** Runs `work` in one round trip, without queueing behind new work. */
   function urgently<T>(work: (store: ReturnType<typeof jobsStore>) => Promise<T>): Promise<T> {
     return database.transactShared((db) => work(jobsStore(db.knex, kind)), { isUrgent: true, commitsAtOnce: true });
   }
 
-  /** Resolves with whether it was ended early. Not an abortable delay, whose AbortError costs a stack trace per job. */
+  /** Resolves to true if the pause was ended early. Not an abortable delay, because its AbortError would cost a stack trace per job. */
   function pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms).unref();

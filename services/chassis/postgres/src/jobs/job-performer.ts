@@ -10,10 +10,10 @@ import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
 import { jobsStore } from './jobs-store.ts';
 import type { JobRunnerOptions } from './runner-types.ts';
 
-/** How a job ends. `expired`: only if its lease has expired. With an `error` it stays in the table with state `failed`. */
+/** How a job ends. `expired`: end the job only if its lease has expired. With an `error` the job stays in the table with state `failed`. */
 export interface Ending {
   expired?: boolean;
-  /** The caller rolls the transaction back if this job was not ended, so the next one is claimed without waiting for that. */
+  /** The caller rolls the transaction back if this job was not ended, so the next job may be claimed before this is known. */
   rollsBack?: boolean;
   error?: string;
 }
@@ -22,7 +22,7 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
   leaseMs: number;
   maxAttempts: number;
   leases: HeldLeases;
-  /** Ends a job in this transaction, and its lease after the commit. False: another process has the job. */
+  /** Ends a job in this transaction, and its lease after the commit. Resolves to false if another process has the job. */
   end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean>;
   /** Removes a lease whose job was not ended. */
   drop(lease: HeldLease): void;
@@ -34,10 +34,10 @@ export interface JobPerformerOptions<Data, Prepared, Fetched> extends JobRunnerO
 const usualBackoff = backoff({ firstMs: 1_000, maxMs: 60_000, jitter: true });
 const tracer = trace.getTracer('parley.jobs');
 
-/** Statements that end jobs do not queue behind those that start new ones. */
+/** Transactions that end jobs do not queue behind transactions that start new ones. */
 const urgent = { isUrgent: true };
 
-/** Runs handlers and writes each outcome once. */
+/** Runs handlers and writes the outcome of each job once. */
 export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptions<Data, Prepared, Fetched>) {
   const { database, kind, handler, beforeExhausted, onExhausted, leases, leaseMs, end, maxAttempts, log } = options;
   const { retryable = () => true, backoffMs = usualBackoff, onFailure } = options;
@@ -52,7 +52,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     attempt,
   });
 
-  /** Undefined also for a claim in a shared transaction, which cannot read the tenant's rows. */
+  /** Also undefined for a claim in a shared transaction, which cannot read the tenant's rows. */
   async function prepare(db: Transaction, job: ClaimedJob): Promise<Prepared | undefined> {
     return options.prepare && isOfTenant(db, job.tenantId) ? options.prepare(db, typed(job)) : undefined;
   }
@@ -71,7 +71,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
           retryLater: (data, delayMs, db) => retryLater(lease, JSON.stringify(data ?? null), Math.ceil(delayMs), db),
           prepared,
         });
-        // A handler that stopped for a handover or a lost lease has not done the job.
+        // If the handler stopped because of a handover or a lost lease, the job is not done.
         if (!runsElsewhere(signal)) await completeAlone(lease);
       } catch (error) {
         span.setStatus({ code: SpanStatusCode.ERROR });
@@ -123,7 +123,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
         log.error({ ...about, err: error }, 'job handler threw after the end of its job');
       return;
     }
-    if (runsElsewhere(controller.signal)) return; // `stop` releases it
+    if (runsElsewhere(controller.signal)) return; // `stop` releases the job
     try {
       if (error instanceof LeaseLost) {
         log.warn(about, 'job was ended by another process');
@@ -180,12 +180,12 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
   return { prepare, perform, exhaust };
 }
 
-/** Whether another process runs the job, or will. */
+/** Reports whether another process runs the job, or will run it. */
 function runsElsewhere(signal: AbortSignal): boolean {
   return signal.reason instanceof JobHandover || signal.reason instanceof LeaseLost;
 }
 
-/** Whether the handler stopped because its job was cancelled. */
+/** Reports whether the handler stopped because its job was cancelled. */
 function isCancelled({ reason }: AbortSignal, error: unknown): boolean {
   return reason instanceof JobCancelled && (error === reason || isAbortError(error));
 }
@@ -194,7 +194,7 @@ function isOfTenant(db: Transaction, tenantId: number): db is TenantDb {
   return 'tenantId' in db && db.tenantId === tenantId;
 }
 
-/** The part of an error that may be stored: only messages of DomainErrors are known to hold no secrets. */
+/** Returns the part of an error that may be stored: only messages of DomainErrors are known to contain no secrets. */
 function publicMessage(error: unknown): string {
   if (isDomainError(error) && error.kind !== 'internal') return error.message;
   return error instanceof Error ? error.name : 'unknown error';

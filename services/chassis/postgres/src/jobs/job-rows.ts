@@ -5,9 +5,9 @@ export interface TenantJob<Data = unknown> {
   /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
   key: string;
   tenantId: number;
-  /** The data given to `append`, after serialization as JSON. */
+  /** The data that was passed to `append`, serialized as JSON and parsed again. */
   data: Data;
-  /** 1 at the first claim, and at that after `retryLater`; one more at each retry, take-over or handover. */
+  /** 1 at the first claim and at the first claim after `retryLater`; increased by one at each retry, take-over or handover. */
   attempt: number;
 }
 
@@ -47,8 +47,8 @@ export const claimedColumns = [
 export const leaseAssignments = `lease_owner = :owner, lease_token = gen_random_uuid(),
   lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'`;
 
-/** Within this margin of a tenant's limit, running jobs are counted exactly; see `appendJob`. */
+/** Within this distance from a tenant's limit, running jobs are counted exactly; see `appendJob`. */
 export const limitMargin = 32;
 
-/** The first half of the advisory lock's key; the tenant's id is the other. */
+/** The first half of the advisory lock's key; the second half is the tenant's id. */
 export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;

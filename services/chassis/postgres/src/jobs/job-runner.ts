@@ -14,7 +14,7 @@ import { jobsStore } from './jobs-store.ts';
 import { leaseTimes, soleOwnerSearchMs } from './lease-times.ts';
 import type { JobRunner, JobRunnerOptions } from './runner-types.ts';
 
-/** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
+/** How long handlers may take to end after `JobHandover`, before their jobs are released to other processes. */
 const handoverMs = 1_000;
 /** The maximum of the column `attempt`. */
 const maxCount = 2 ** 31 - 1;
@@ -30,7 +30,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
-  // A job must not inherit the async context of the request that commits or completes another job.
+  // The context in which the runner is made: a job must not inherit the async context of the request that commits or completes another job.
   const detached = AsyncLocalStorage.snapshot();
 
   const leases = heldLeases({ database, kind, leaseMs, log });
@@ -70,7 +70,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
 
   function capacity(): number {
     if (!accepting) return 0;
-    // The end of a transaction may be reported later than it takes effect.
+    // Slots of transactions that have ended are free, although their end may be reported later.
     for (const slot of reserved) if (slot.knex.isCompleted()) reserved.delete(slot);
     return concurrency - leases.size - reserved.size - searchSlots;
   }
@@ -80,18 +80,18 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
     search.slotFreed();
   }
 
-  /** Ends a job and claims the next of its key, in one transaction. False: another process has the job. */
+  /** Ends a job and claims the next job of its key, in one transaction. Resolves to false if another process has the job. */
   async function end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean> {
     const store = jobsStore(db.knex, kind);
     const ended = store.end(job, ending);
     if (!ending.rollsBack && !(await ended)) return false;
     const claimedAtMs = performance.now();
-    // When other tenants wait for a slot, the next job of this key does not get this one: otherwise a tenant that always has
-    // another job would never free its slots.
+    // When other tenants wait for a slot, this slot does not go to the next job of the key: otherwise a tenant that always has another job
+    // would never free its slots.
     const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
     const none = Promise.resolve({ next: undefined, waiting: accepting });
     const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : none;
-    claiming.catch(() => undefined); // refused where another process runs the job: it was not ended then
+    claiming.catch(() => undefined); // rejects if another process runs the job, which was not ended then
     if (!(await ended)) return false;
     if (lease) lease.ending = true;
     const { next, waiting } = await claiming;
@@ -101,8 +101,8 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
       if (next) begin(next, { claimedAtMs, prepared });
       else search.slotFreed();
     });
-    // The search claims jobs of other keys after the commit in its own transaction, so that a conflict with another process
-    // cannot roll back the effect of this job.
+    // The search claims jobs of other keys after the commit, in its own transaction, so that a conflict with another process cannot roll
+    // back the effect of this job.
     if (waiting && !next) db.wake(wakeOf(kind));
     return true;
   }
@@ -136,13 +136,13 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
     const endMs = performance.now() + ms;
     for (let leftMs = ms; running.size > 0 && leftMs > 0; leftMs = endMs - performance.now()) {
       const done = new AbortController();
-      await Promise.race([Promise.allSettled(running), sleep(leftMs, done.signal)]); // a job that ends may have started the next one
+      await Promise.race([Promise.allSettled(running), sleep(leftMs, done.signal)]); // a job may have started the next one at its end
       done.abort();
     }
   }
 
   /**
-   * Not awaited, so that an unresponsive notifier delays neither start nor stop. Until it responds, lease renewals report
+   * Not awaited, so that an unresponsive notifier delays neither start nor stop. Until the notifier responds, lease renewals report
    * cancellations.
    */
   function subscribeCancellations(): void {

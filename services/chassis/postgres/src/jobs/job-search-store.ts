@@ -9,15 +9,13 @@ const maxTenantId = 2_147_483_647;
 const fewDue = 500;
 
 /**
- * Waiting jobs without and with a delay, as in the conditions of the two partial indexes for them. They do not use
- * `state = 'queued'`, so that the planner cannot choose another index, whatever its statistics say.
+ * Conditions for waiting jobs without and with a delay, as in the two partial indexes for them. They do not use `state = 'queued'`, so that
+ * the planner cannot choose another index because of its statistics.
  */
 const atOnce = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at <= jobs.created_at`;
 const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at > jobs.created_at`;
 
-/**
- * For few due jobs: how many there are, and which tenants below their limit have one that can run.
- */
+/** For few due jobs: the number of due jobs, and the tenants below their limit with a job that can run. */
 const tenantsOfFewSql = `
   with due as materialized (
     select id, key, tenant_id from jobs
@@ -35,20 +33,20 @@ const tenantsOfFewSql = `
 
 interface Walk {
   name: string;
-  /** The condition of its partial index. */
+  /** The condition of the walk's partial index. */
   of: string;
-  /** The order of that index, by tenant first. */
+  /** The order of that index, which starts with the tenant. */
   order: string;
   /** The condition for the next row of the same tenant. */
   next: string;
-  /** Whether a row is due. The first one that is not ends the walk through its tenant. */
+  /** Whether a row is due. The first row that is not due ends the walk through its tenant. */
   due: string;
 }
 
 /**
- * Two index walks (loose index scans) through waiting jobs, one look-up per step. Among jobs without a delay it goes from the first
- * job of a key to that of the next key, so jobs behind a blocked key cost nothing. Among delayed jobs it goes by time until the
- * first that is not due, so those cost one step per tenant.
+ * Two index walks (loose index scans) through waiting jobs, one look-up per step. The walk through jobs without a delay goes from the first
+ * job of a key to the first job of the next key, so jobs behind a blocked key cost nothing. The walk through delayed jobs goes by time
+ * until the first job that is not due, so jobs that are not due cost one step per tenant.
  */
 const walks: Walk[] = [
   {
@@ -67,19 +65,22 @@ const walks: Walk[] = [
   },
 ];
 
-/** One step of a walk: the first job that meets a condition. */
+/** Returns SQL for one step of a walk: the first job that meets a condition. */
 function firstSql({ of, order }: Walk, condition: string): string {
   return `(
       select jobs.tenant_id, jobs.key, jobs.run_at, jobs.id from jobs
       where ${condition} and jobs.kind = :kind and ${of} order by ${order} limit 1)`;
 }
 
-/** The columns of a step. */
+/** Returns the columns of a step. */
 function seenSql({ due }: Walk): string {
   return `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
 }
 
-/** SQL for the walk that finds tenants with a runnable job. At a tenant's first one, it continues with the next tenant. */
+/**
+ * Returns SQL for the walk that finds tenants with a runnable job. At a tenant's first runnable job, the walk continues with the next
+ * tenant.
+ */
 function tenantsWalkSql(walk: Walk): string {
   return `${walk.name} as (
     select ${seenSql(walk)}
@@ -93,7 +94,10 @@ function tenantsWalkSql(walk: Walk): string {
     ) as job)`;
 }
 
-/** The walk that finds runnable jobs of one tenant. @param begins SQL: whether to walk at all. */
+/**
+ * Returns SQL for the walk that finds runnable jobs of one tenant.
+ * @param begins SQL: whether to walk at all.
+ */
 function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
   return `${walk.name} as (
     select ${seenSql(walk)} from ${firstSql(walk, `${begins} and jobs.tenant_id = ${tenant}`)} as job
@@ -102,7 +106,7 @@ function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
     cross join lateral ${firstSql(walk, `walk.is_due and jobs.tenant_id = ${tenant} and ${walk.next}`)} as job)`;
 }
 
-/** For many due jobs. PostgreSQL evaluates recursive queries lazily, so the walks end with the limit. */
+/** For many due jobs. PostgreSQL evaluates recursive queries lazily, so the walks stop when the limit is reached. */
 const tenantsOfManySql = `
   with recursive ${walks.map(tenantsWalkSql).join(',')},
     found as (${walks.map(({ name }) => belowLimitSql(name)).join(' union ')})
@@ -112,8 +116,8 @@ const tenantsOfManySql = `
 const oldestExamined = 100;
 
 /**
- * A tenant's runnable jobs: the oldest, if they are among its `oldestExamined` oldest jobs; otherwise those that a walk finds
- * first, because all the oldest ones may wait behind running jobs.
+ * Returns SQL for a tenant's runnable jobs: the oldest ones, if they are among its `oldestExamined` oldest jobs; otherwise the first ones
+ * that a walk finds, because all the oldest jobs may wait behind running jobs.
  */
 function headsOfTenantSql(tenant: string): string {
   const some = 'cast(:share as integer)';
@@ -130,7 +134,7 @@ function headsOfTenantSql(tenant: string): string {
     ${walks.map(({ name }) => `union (select id from ${name} where can_run limit ${some})`).join(' ')}`;
 }
 
-/** The first tenants below their limit that a walk has found. */
+/** Returns SQL for the first tenants below their limit that a walk has found. */
 function belowLimitSql(walk: string): string {
   return `(
     select tenant_id from ${walk}
@@ -139,7 +143,9 @@ function belowLimitSql(walk: string): string {
     limit :max)`;
 }
 
-/** Whether no job of the key runs or waits before this one. Two look-ups, because a join may read all waiting jobs. */
+/**
+ * Returns SQL for whether no job of the key runs or waits before this one. It uses two look-ups, because a join may read all waiting jobs.
+ */
 function isFree(job: string): string {
   return `(select other.id from jobs as other where other.kind = :kind and other.key = ${job}.key and other.state = 'running'
         limit 1) is null
@@ -152,7 +158,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   const rows = rowsBy(knex);
 
   return {
-    /** Whether there are jobs to run, by three index look-ups. Times in ms from now. */
+    /** Reports whether there are jobs to run, by three index look-ups. Times are in ms from now. */
     async look() {
       const [row] = await rows<{ expired: boolean; oldestDueMs: number | null; nextDueMs: number | null }>(
         `select
@@ -183,7 +189,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Jobs whose lease has expired at their last attempt. */
+    /** Returns jobs whose lease has expired at their last attempt. */
     async findExhausted(maxAttempts: number): Promise<ClaimedJob[]> {
       return rows<ClaimedJob>(
         `select ${claimedColumns} from jobs
@@ -194,8 +200,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Tenants below their limit with a runnable job, ordered by id, beginning after `after` and wrapping around: passing the
-     * last tenant served gives round robin.
+     * Returns tenants below their limit with a runnable job, ordered by id, beginning after `after` and wrapping around. Passing the last
+     * tenant served as `after` gives round robin.
      */
     async listTenantsBelowLimit(limit: number, after: number, count: number): Promise<number[]> {
       const [seen] = await rows<{ due: number; tenants: number[] }>(tenantsOfFewSql, { kind, limit, max: fewDue + 1 });
@@ -214,7 +220,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
 
     /** Prevents other transactions from claiming jobs of these tenants until this one ends. */
     async lockTenants(tenantIds: number[]): Promise<void> {
-      // Sorted, and before any row lock, to prevent deadlocks.
+      // Tenants are locked in order, and before any row, to prevent deadlocks.
       const sorted = tenantIds.toSorted((a, b) => a - b);
       await rows(
         `select pg_advisory_xact_lock(${limitLock}, tenant) from unnest(cast(:sorted as integer[])) as tenant`,
@@ -225,7 +231,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** The same for one tenant, without waiting. Resolves with whether it has the lock. */
+    /** Like `lockTenants` for one tenant, without waiting. Resolves to true if this transaction got the lock. */
     async tryLockTenant(tenantId: number): Promise<boolean> {
       const [row] = await rows<{ locked: boolean }>(
         `select pg_try_advisory_xact_lock(${limitLock}, cast(:tenantId as integer)) as locked`,
@@ -235,8 +241,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Claims runnable jobs of locked tenants up to their limit: the oldest of each tenant in the order given, then the second of
-     * each, up to `share` per tenant.
+     * Claims runnable jobs of locked tenants up to their limit: the oldest job of each tenant in the given order, then the second of each,
+     * up to `share` per tenant.
      */
     async claimOfTenants(
       tenantIds: number[],
@@ -254,9 +260,9 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Claims runnable jobs, those first that have been due for longest. */
+    /** Claims runnable jobs, longest due first. */
     async claimAny(claim: Claim, count: number): Promise<ClaimedJob[]> {
-      // In the order of `jobs_due`, so that it stops at the limit however many are due.
+      // The order of the index `jobs_due`, so that the query stops at the limit regardless of the number of due jobs.
       return claimHeads(`${dueHeads} order by jobs.kind, jobs.run_at limit :count`, {
         count,
         ...claim,
@@ -265,8 +271,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   };
 
   /**
-   * SKIP LOCKED and the repeated check of the state prevent two searches from claiming the same job. NO KEY, because a concurrent
-   * append behind a job holds that job FOR KEY SHARE: it must not be skipped, since the append wakes nobody when it commits.
+   * SKIP LOCKED and the repeated check of the state prevent two searches from claiming the same job. NO KEY is used because a concurrent
+   * append behind a job holds that job FOR KEY SHARE. Such a job must not be skipped, because the append wakes no search when it commits.
    */
   async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
     const claimed = await rows<ClaimedJob>(

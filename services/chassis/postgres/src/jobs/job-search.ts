@@ -11,7 +11,7 @@ export interface JobSearchOptions {
   maxAttempts: number;
   /** The interval of searches without a wake-up, in ms, randomized by a quarter. */
   intervalMs: number;
-  /** Number of free slots for jobs in this process. */
+  /** Returns the number of free slots for jobs in this process. */
   capacity(): number;
   /** Sets the number of slots reserved for this search. */
   reserveSlots(count: number): void;
@@ -20,9 +20,9 @@ export interface JobSearchOptions {
   log: Logger;
 }
 
-/** How many jobs one search claims at most. Together with concurrent appends it stays below `limitMargin`. */
+/** Maximum number of jobs that one search claims. Together with concurrent appends it stays below `limitMargin`. */
 const batchSize = 16;
-/** The longest average pause after a search that failed. */
+/** The longest average pause after a failed search. */
 const retryMs = 1_500;
 
 /** Finds jobs that no process runs: jobs of dead processes, and queued ones that were not claimed when appended. */
@@ -33,7 +33,7 @@ export function jobSearch(options: JobSearchOptions) {
   let dueAtMs = Number.POSITIVE_INFINITY;
   let searching: Promise<void> | undefined;
   let neededSlot = false;
-  /** A slot was freed after a search that found none. */
+  /** Whether a slot was freed after a search that found no free slot. */
   let freedSinceSearch = false;
   /** The last tenant served: the next search begins with the tenant after it. */
   let servedTenantId = 0;
@@ -51,7 +51,7 @@ export function jobSearch(options: JobSearchOptions) {
     dueAtMs = Number.POSITIVE_INFINITY;
     if (stopped) return;
     if (searching) {
-      // The job of this wake-up may have been committed after the running search has read.
+      // The job that caused this wake-up may have been committed after the running search has read the table.
       void searching.finally(() => within(0));
       return;
     }
@@ -76,7 +76,7 @@ export function jobSearch(options: JobSearchOptions) {
       neededSlot = true;
       return;
     }
-    // When slots are scarce they are reserved before the search; otherwise new appends would take each freed slot.
+    // When slots are scarce, they are reserved before the search; otherwise new appends would take every freed slot.
     const reserved = freedSinceSearch ? free : 0;
     freedSinceSearch = false;
     options.reserveSlots(reserved);
@@ -129,7 +129,7 @@ export function jobSearch(options: JobSearchOptions) {
   }
 
   return {
-    /** The last search found no free slot: the next free one goes to the next tenant in round robin order. */
+    /** Whether the last search found no free slot; the next free slot then goes to the next tenant in round robin order. */
     get needsSlot() {
       return neededSlot;
     },
@@ -143,7 +143,7 @@ export function jobSearch(options: JobSearchOptions) {
       await searching;
     },
     within,
-    /** A slot is free: searches at once if the last search found none. */
+    /** Call this when a slot is free: searches at once if the last search found no free slot. */
     slotFreed(): void {
       if (!neededSlot || options.capacity() <= 0) return;
       neededSlot = false;

@@ -7,7 +7,7 @@ type ServiceOptions = 'database' | 'soleOwner' | 'notifier' | 'onFailure' | 'log
 /** How a service runs its jobs of one kind; `service` creates the runner. */
 export interface JobDeclaration {
   kind: string;
-  /** The gauge of how many jobs this process runs. Default: none. */
+  /** The name and help text of the gauge for the number of jobs that this process runs. Default: no gauge. */
   gauge?: { name: string; help: string } | undefined;
   runner(serviceOptions: Pick<RunnerOptions, ServiceOptions>): JobRunner;
 }

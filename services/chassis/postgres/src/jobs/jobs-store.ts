@@ -19,9 +19,12 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
   });
 
   return {
-    /** Deletes a finished job, or keeps it as `failed`. False: another process has the lease, or (`expired`) it was renewed. */
+    /**
+     * Deletes a finished job, or keeps it as `failed`. Resolves to false if another process has the lease or, with `expired`, if the lease
+     * was renewed.
+     */
     async end({ id, token }: LeaseKey, { expired = false, error }: { expired?: boolean; error?: string } = {}) {
-      // FOR UPDATE waits for concurrent appends of this key, which hold the row FOR KEY SHARE, so that `claimNext` sees their jobs.
+      // FOR UPDATE waits for concurrent appends of this key, which hold the row FOR KEY SHARE, so that `claimNext` sees the appended jobs.
       const mine = `select id from jobs where id = :id and lease_token = :token
         ${expired ? 'and lease_until < parley_now()' : ''} for update`;
       const ended = await rows(
@@ -35,8 +38,9 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Claims the first waiting job of the key of a job that has just ended; the tenant's number of running jobs stays the same.
-     * `waiting`: other jobs may be runnable now. Skips a locked row: its holder deletes or claims it, or the search does after a rollback.
+     * Claims the first waiting job of a key whose running job has just ended; the tenant's number of running jobs stays the same.
+     * `waiting`: whether other jobs may be runnable now. Skips a locked row: the holder of the lock deletes or claims the job or, after its
+     * rollback, the search claims it.
      */
     async claimNext({ key, tenantId }: Pick<ClaimedJob, 'key' | 'tenantId'>, claim: Claim, limit: number | undefined) {
       const [row] = await rows<(ClaimedJob | { id: null }) & { waiting: boolean }>(
@@ -62,7 +66,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       return { next: next.id === null ? undefined : next, waiting };
     },
 
-    /** Queues jobs again, to be run after `delayMs`. Their attempts stay counted. */
+    /** Queues jobs again, to be run after `delayMs`. Their numbers of attempts are kept. */
     async release(leases: LeaseKey[], delayMs: number): Promise<void> {
       await rows(
         `update jobs set state = 'queued', run_at = parley_now() + cast(:delayMs as integer) * interval '1 millisecond',
@@ -71,7 +75,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Queues a job again as if it was new, with another payload. False: another process has the lease. */
+    /** Queues a job again as a new one, with another payload. Resolves to false if another process has the lease. */
     async restart({ id, token }: LeaseKey, payload: string, delayMs: number): Promise<boolean> {
       const restarted = await rows(
         `update jobs set state = 'queued', attempt = 0, payload = cast(:payload as jsonb),
@@ -84,8 +88,8 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Renews leases; those whose row is locked, e.g. by a completion of this process, stay as they are.
-     * @returns whether the job is to be cancelled, by the token of each lease that was renewed
+     * Renews leases. Leases whose row is locked, e.g. by a completion of this process, stay as they are.
+     * @returns by the token of each renewed lease, whether its job is to be cancelled
      */
     async renew(leases: LeaseKey[], leaseMs: number): Promise<Map<string, boolean>> {
       return cancellationsOf(
@@ -98,14 +102,14 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Those of the leases that no other process has, with whether the job is to be cancelled, by token. */
+    /** Returns the given leases that no other process has taken over: by token, whether the job is to be cancelled. */
     async listHeld(leases: LeaseKey[]): Promise<Map<string, boolean>> {
       return cancellationsOf(
         await rows<Held>(`select lease_token as token, cancel_requested from jobs where ${byLease}`, keysOf(leases)),
       );
     },
 
-    /** Expires the leases of all other owners. For a process that is certainly the only one. */
+    /** Expires the leases of all other owners. Only for a process that is certainly the only one. */
     async expireOtherLeases(owner: string): Promise<void> {
       await rows(
         `update jobs set lease_until = '-infinity' where kind = :kind and state = 'running' and lease_owner is distinct from :owner`,

@@ -4,7 +4,7 @@ import type { JobClaimer, SharedDb, TenantDb } from '../database/types.ts';
 import { appendJob } from './append-job.ts';
 import { wakeOf } from './job-claimer.ts';
 
-/** A job to append. The payload is stored in plain text: encrypt secrets before. */
+/** A job to append. The payload is stored in plain text, so encrypt secrets first. */
 export interface NewJob<Data = unknown> {
   /** The kind, as registered by its runner: `<service>.<what>`. */
   kind: string;
@@ -14,28 +14,31 @@ export interface NewJob<Data = unknown> {
   data: Data;
   /** Delay in ms from now by the database's clock. Later jobs of the key wait for it. Default 0. */
   delayMs?: number | undefined;
-  /** The result of the runner's `prepare`, if the caller already has it; then `prepare` is not called. */
+  /** The result of the runner's `prepare`, if the caller already has it; `prepare` is not called then. */
   prepared?: unknown;
 }
 
-/** A job of a tenant's transaction belongs to that tenant; in a shared one the job has to name its tenant, or `noTenant`. */
+/**
+ * The tenant of a job. In a tenant's transaction the job belongs to that tenant; in a shared transaction the job has to name its tenant, or
+ * `noTenant`.
+ */
 export type TenantOfJob<Db> = Db extends { tenantId: number } ? { tenantId?: undefined } : { tenantId: number };
 
 export interface AppendedJob {
   id: number;
-  /** Whether it was claimed in this transaction and starts in this process right after the commit. Otherwise it is queued. */
+  /** Whether the job was claimed in this transaction and starts in this process right after the commit. Otherwise the job is queued. */
   claimed: boolean;
-  /** How many jobs of its key were queued before it, the running one excluded. Throw to roll the append back. */
+  /** Number of jobs of its key that were queued before it, not counting the running job. Throw an error to roll the append back. */
   ahead: number;
 }
 
-/** A job that has begun and waits for another attempt: its partial result counts. */
+/** A job that has begun and waits for another attempt; it may have a partial result. */
 const waitsAgain = `(state = 'queued' and attempt > 0)`;
 
 /**
- * The job queue of the service that owns `db`. A job commits with the rest of the transaction. The runner of its kind in this
- * process claims it at the append; without a free slot it is queued, and this runner is woken after the commit, or another replica
- * finds it.
+ * The job queue of the service that owns `db`. A job commits with the rest of the transaction. The runner of its kind in this process
+ * claims the job when it is appended. Without a free slot the job is queued: this runner is woken after the commit, or another replica
+ * finds the job.
  */
 export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
   const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
@@ -90,8 +93,8 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
           return { id, claimed: true, ahead };
         }
         slot?.free();
-        // The condition that prevented the claim may have ended in a concurrent transaction, so a search runs after the commit. It
-        // is not needed behind a running job, whose completion waits for this transaction.
+        // The condition that prevented the claim may have ended in a concurrent transaction, so a search runs after the commit. Behind a
+        // running job no search is needed, because its completion waits for this transaction.
         if (!behindRunning) db.wake(wakeOf(kind));
         return { id, claimed: false, ahead };
       } catch (error) {
@@ -101,9 +104,10 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     },
 
     /**
-     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt, or any job by id. A running one has
-     * its signal aborted with `JobCancelled`: at once in this process, by the notifier or at the next renewal elsewhere. A waiting
-     * one starts with an aborted signal, at once if it has begun before. The handler still ends it. @returns whether there was one.
+     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt; or any job by id. The signal of a running job
+     * is aborted with `JobCancelled`: at once in this process; in another process by the notifier or at the next renewal. A waiting job
+     * starts with an aborted signal, at once if it has begun before. In both cases the handler ends the job.
+     * @returns whether there was such a job.
      */
     async cancel(which: { kind: string; key: string } | { id: number }): Promise<boolean> {
       const condition =
@@ -123,8 +127,8 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     },
 
     /**
-     * Deletes the jobs of a key that are not running, and returns their data in order. With `notBegun` those that wait for another
-     * attempt stay. To empty a key, call this before `cancel`, so that a job claimed in between is cancelled.
+     * Deletes the jobs of a key that are not running, and returns their data in order. With `notBegun`, jobs that wait for another attempt
+     * are kept. To empty a key, call this before `cancel`, so that a job that is claimed in between is cancelled.
      */
     async removeQueued(
       kind: string,
@@ -140,9 +144,9 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     },
 
     /**
-     * Makes delayed jobs of a kind runnable at once; in a tenant's transaction only the tenant's. Call it when the reason for the
+     * Makes delayed jobs of a kind runnable at once; in a tenant's transaction only the jobs of the tenant. Call it when the reason for the
      * delay has ended.
-     * @returns their number
+     * @returns the number of these jobs
      */
     async runDelayedNow(kind: string): Promise<number> {
       const { rows } = await db.knex.raw(

@@ -1,8 +1,8 @@
 const defaultSearchMs = 1_500;
 
 /**
- * The interval of a sole owner. There is no dead process whose jobs it could find, and it knows when its own are due: it searches
- * only for a job whose claim or renewal failed.
+ * The search interval of a sole owner. A sole owner has no dead process whose jobs it could find, and knows when its own jobs are due. So
+ * it searches only for jobs whose claim or renewal failed.
  */
 export const soleOwnerSearchMs = 10_000;
 
@@ -10,11 +10,11 @@ export const soleOwnerSearchMs = 10_000;
 const longestPause = 1.25;
 
 /**
- * The lease is short enough for another process to claim the jobs of a dead one within `takeOverMs`: the rest of that is the
- * longest pause between two searches, and 5 % for the search and its claim.
- * @param searchIntervalMs default 1.5 s, or a twelfth of `takeOverMs` where that is less. One that is not shorter than
- * `takeOverMs` does not shorten the lease: other processes search then.
- * @returns the length of leases and the average interval of searches, in ms; a runner randomizes it by a quarter.
+ * Calculates a lease that is short enough for another process to claim the jobs of a dead one within `takeOverMs`. The rest of `takeOverMs`
+ * is the longest pause between two searches, and 5 % for the search and its claim.
+ * @param searchIntervalMs default 1.5 s, or a twelfth of `takeOverMs` if that is less. If the interval is not shorter than `takeOverMs`, it
+ * does not shorten the lease: other processes search then.
+ * @returns the length of leases and the average interval of searches, in ms; a runner randomizes the interval by a quarter.
  */
 export function leaseTimes(takeOverMs: number, searchIntervalMs?: number) {
   const intervalMs = searchIntervalMs ?? Math.min(defaultSearchMs, takeOverMs / 12);

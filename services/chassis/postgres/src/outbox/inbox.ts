@@ -1,13 +1,12 @@
 import { rememberedDays } from '@parley/events/topics';
 import type { Database, Transaction } from '../database/types.ts';
 
-/** How many marks one transaction deletes at most, so that it is short. */
+/** Maximum number of marks that one transaction deletes, so that the transaction is short. */
 export const purgeBatchSize = 5_000;
 
 /**
- * Runs `effect` unless `consumer` has handled this event before; resolves with whether it ran. The mark commits with the
- * effect. A concurrent second delivery waits until the first has committed (and then runs nothing) or rolled back (and then
- * runs the effect itself).
+ * Runs `effect` unless `consumer` has already handled this event; resolves to true if it ran. The mark commits with the effect. A
+ * concurrent second delivery waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect itself).
  */
 export async function once(
   db: Transaction & { tenantId?: number },
@@ -26,7 +25,7 @@ export async function once(
 
 /**
  * Deletes up to `purgeBatchSize` marks that are older than any redelivery.
- * @returns their number; if it equals the maximum, there may be more
+ * @returns the number of deleted marks; if it equals the maximum, there may be more
  */
 export async function purgeInbox(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {

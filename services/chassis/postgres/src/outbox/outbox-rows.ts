@@ -10,25 +10,25 @@ export interface ClaimedEvent {
   envelope: Envelope;
 }
 
-/** The results that a relay writes, and the claims that it requests. Rows are named by position. */
+/** The results that a relay writes, and the claims that it requests. Rows are identified by position. */
 export interface OutboxExchange {
   relayId: string;
-  /** How long a claim lasts, in ms; its holder renews it before that. */
+  /** How long a claim lasts, in ms; the relay renews the claim before it ends. */
   claimMs: number;
   /** Published rows, to be deleted. */
   published: number[];
-  /** Failed rows: released, but no relay claims them, or later ones of their key, for `delayMs`. */
+  /** Failed rows. They are released, but for `delayMs` no relay claims them or later rows of their key. */
   failed: { position: number; delayMs: number }[];
   /** Rows that are still being published; their claim is renewed. */
   held: number[];
-  /** How many rows to claim at most; 0 claims none. */
+  /** Maximum number of rows to claim; 0 claims none. */
   limit: number;
 }
 
 type OutboxRow = Pick<ClaimedEvent, 'position' | 'attempts'> &
   Omit<Envelope, 'source' | 'traceparent'> & { traceparent: string | null };
 
-/** In one short transaction, records what was published or failed, and claims the next rows, in order. */
+/** Records published and failed rows and claims the next rows, in order, in one short transaction. */
 export async function exchange(database: Database, request: OutboxExchange): Promise<ClaimedEvent[]> {
   const { published, failed, held, limit } = request;
   if (published.length + failed.length + held.length + limit === 0) return [];
@@ -38,7 +38,7 @@ export async function exchange(database: Database, request: OutboxExchange): Pro
   });
 }
 
-/** The age of the oldest event that waits to be published, in ms; 0 when none does. */
+/** Returns the age of the oldest event that waits to be published, in ms; 0 when no event waits. */
 export function oldestEventAgeMs(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const { rows } = await knex.raw(
@@ -48,7 +48,7 @@ export function oldestEventAgeMs(database: Database): Promise<number> {
   });
 }
 
-/** Releases the claims of all relays. For a start at which no other relay can be running. */
+/** Releases the claims of all relays. Only for a start at which no other relay can be running. */
 export async function releaseAllClaims(database: Database): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw('UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_until IS NOT NULL'),
@@ -59,7 +59,7 @@ async function recordResults(
   { knex }: SharedDb,
   { relayId, claimMs, published, failed, held }: OutboxExchange,
 ): Promise<void> {
-  // Deleted even if another relay has claimed it since, because it is published.
+  // Published rows are deleted even if another relay has claimed them meanwhile.
   if (published.length > 0) await knex.raw(`DELETE FROM outbox WHERE position = ANY(?::bigint[])`, [published]);
   if (failed.length > 0) {
     await knex.raw(
@@ -79,13 +79,13 @@ async function recordResults(
 }
 
 /**
- * Claims the earliest rows of all keys that have no claimed row, so that each key is published in order. An advisory lock
- * lets one relay claim at a time, since two concurrent ones would not see each other's claims. All rows are compared with
- * one point in time: `parley_now()` advances within a statement, and a claim that expired in between would hold back the
- * first rows of its key but not the later ones.
+ * Claims the earliest rows of all keys that have no claimed row, so that each key is published in order. An advisory lock lets one relay
+ * claim at a time, because two concurrent relays would not see each other's claims. All rows are compared with one point in time, because
+ * `parley_now()` advances within a statement: a claim that expired during the statement would exclude the first rows of its key but not the
+ * later ones.
  *
- * One look-up per row, in order, until the limit. For NOT EXISTS the planner may read and sort all rows, and without CASE it takes
- * nearly all keys for claimed.
+ * The query makes one look-up per row, in order, until the limit. With NOT EXISTS the planner may read and sort all rows, and without CASE
+ * the planner assumes that nearly all keys are claimed.
  */
 async function claim(
   { knex }: SharedDb,

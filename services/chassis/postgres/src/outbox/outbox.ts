@@ -6,7 +6,7 @@ import type { Transaction } from '../database/types.ts';
 export const outboxWake = 'outbox';
 
 export interface OutgoingEvent {
-  /** The topic it is published to, e.g. `session-ended`. */
+  /** The topic of the event, e.g. `session-ended`. */
   topic: string;
   /** The type of `data`, in the past tense and with its version, e.g. `session.ended.v1`. */
   type: string;
@@ -19,8 +19,8 @@ export interface OutgoingEvent {
 }
 
 /**
- * The events of a transaction, stored with it and published once it has committed. Events of a key are published in the order
- * of appending, so concurrent transactions on one aggregate must lock its row first, as an UPDATE does.
+ * The outbox of a transaction. Its events are stored with the transaction and published after the commit. Events of a key are published in
+ * the order of appending, so concurrent transactions on one aggregate must lock its row first, as an UPDATE does.
  */
 export function outbox(db: Transaction & { tenantId?: number }) {
   return {

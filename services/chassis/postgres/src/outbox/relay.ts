@@ -18,30 +18,30 @@ export interface OutboxRelayOptions {
   /** Gets the gauge `parley_outbox_oldest_seconds`. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
   /**
-   * No other process uses this database, as the lock of the embedded data folder guarantees: `start` releases all claims, so
+   * Whether no other process uses this database, as the lock of the embedded data folder guarantees. `start` then releases all claims, so
    * that events claimed by a dead process are published at once. Default false.
    */
   soleOwner?: boolean | undefined;
-  /** How long a claim lasts, in ms: after that another relay takes over the events of a dead one. Default 30 s. */
+  /** How long a claim lasts, in ms. After that another relay takes over the events of a dead relay. Default 30 s. */
   claimMs?: number;
   /** Polling interval for rows of other processes, whose commits do not wake this relay, in ms. Default 5 s. */
   pollMs?: number;
-  /** The pause after a first failed attempt, in ms, doubled by each further one up to 10 s. Default 200 ms. */
+  /** The pause after the first failed attempt, in ms; it doubles with each further attempt, up to 10 s. Default 200 ms. */
   firstRetryMs?: number;
 }
 
 const batchSize = 500;
 const maxInFlight = 1_000;
-/** While the bus fails, fewer rows are tried at a time. */
+/** Maximum number of rows in flight while the bus fails. */
 const maxInFlightWhileFailing = 16;
 const longestRetryMs = 10_000;
 const drainMs = 10_000;
 const purgeEveryMs = 60 * 60_000;
 
 /**
- * Publishes a database's outbox, at least once, in order per key; keys do not wait for each other. Rows are claimed in one
- * short transaction, published outside of any, and deleted in the next one, which claims again. Any number of relays may
- * serve one outbox.
+ * Publishes a database's outbox: at least once, in order per key, and without keys waiting for each other. Rows are claimed in one short
+ * transaction, published outside of any transaction, and deleted in the next transaction, which also claims the next rows. Any number of
+ * relays may serve one outbox.
  */
 export function outboxRelay({
   database,
@@ -83,7 +83,7 @@ export function outboxRelay({
       for (const event of taken) held.set(event.position, event);
       for (const events of byKey(taken)) void publish(events);
       if (taken.length > 0 && taken.length === limit) signal.raise();
-      // The delay of the rows began in the database just before.
+      // The delay of the failed rows has just begun in the database, a little before this timer.
       for (const delayMs of new Set(done.failed.map((event) => event.delayMs))) signal.raiseIn(delayMs + 10);
     } catch (error) {
       published = [...done.published, ...published];
@@ -153,7 +153,7 @@ export function outboxRelay({
       stopListening = database.onWake(outboxWake, signal.raise);
       running = run();
     },
-    /** Waits up to 10 s for events that are being published; the claims of the others expire. */
+    /** Waits up to 10 s for events that are being published; all other claims expire. */
     async stop() {
       stopping = true;
       stopListening?.();
@@ -164,7 +164,7 @@ export function outboxRelay({
   };
 }
 
-/** Never empty. */
+/** The events of one key; never empty. */
 type EventsOfKey = [ClaimedEvent, ...ClaimedEvent[]];
 
 /** Groups by topic and key; each group keeps the order. */

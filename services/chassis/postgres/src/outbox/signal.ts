@@ -1,6 +1,6 @@
 import { sleep } from '@parley/kernel/timing/timers';
 
-/** Wakes one loop. Raised several times before the loop waits, it wakes the loop once. */
+/** Wakes one loop. If the signal is raised several times before the loop waits, it wakes the loop once. */
 export function createSignal() {
   const closing = new AbortController();
   let next = Promise.withResolvers<void>();
@@ -14,7 +14,9 @@ export function createSignal() {
     raiseIn(delayMs: number): void {
       void sleep(delayMs, closing.signal).then(raise);
     },
-    /** Resolves when raised since the last time, or after `timeoutMs`, or at once when closed. */
+    /**
+     * Resolves at once if the signal was raised since the last wait; otherwise when it is raised, after `timeoutMs`, or when it is closed.
+     */
     async raised(timeoutMs: number): Promise<void> {
       const waited = new AbortController();
       const endSignal = AbortSignal.any([closing.signal, waited.signal]);
@@ -22,7 +24,7 @@ export function createSignal() {
       waited.abort(); // ends the timer
       next = Promise.withResolvers();
     },
-    /** Resolves after `durationMs` whatever is raised, or at once when closed. */
+    /** Resolves after `durationMs` even if the signal is raised before, or at once when it is closed. */
     pause: (durationMs: number): Promise<void> => sleep(durationMs, closing.signal),
     /** Ends all waits and timers; later waits end at once. */
     close: (): void => closing.abort(),

@@ -70,7 +70,7 @@ export function writeEffect(database: Database, run: Run): Promise<void> {
   });
 }
 
-/** Appends a job named `data`; without a claimer it is queued at first. */
+/** Appends a job named `data`; without a claimer the job is queued at first. */
 export function append(database: Database, data: string, key: string, claimer: JobClaimer = queueing) {
   return database.transact(1, (db) => jobs(withClaimer(db, claimer)).append({ kind, key, data }));
 }
@@ -80,7 +80,7 @@ export function withClaimer<Db extends Transaction>(db: Db, claimer: JobClaimer)
   return { ...db, registry: { ...db.registry, runners: new Map([[claimer.kind, claimer]]) } };
 }
 
-/** The effects so far, in order: `name` of a first attempt, else `name@attempt`. */
+/** Returns the effects so far, in order: `name` for a first attempt, otherwise `name@attempt`. */
 export function effectsOf(database: Database): Promise<string[]> {
   return database.transact(1, async ({ knex }) => {
     const rows: { name: string; attempt: number }[] = await knex('effects').orderBy('id');
@@ -115,7 +115,7 @@ export function dyingRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
   };
 }
 
-/** Has no free slot. */
+/** A runner without a free slot. */
 export const queueing = dyingRunner({ reserve: () => undefined });
 
 /** Resolves when the signal is aborted, with the name of the reason. */

@@ -4,13 +4,13 @@ import type { Envelope } from '@parley/events/envelope';
 /** A bus that records events, and accepts, rejects or delays them as the test decides. */
 export interface RecordingBus {
   publish(events: Envelope[]): Promise<void>;
-  /** All accepted events, in order, duplicates included. */
+  /** All accepted events, in order, including duplicates. */
   readonly accepted: Envelope[];
-  /** How many calls there were. */
+  /** Number of calls of `publish`. */
   readonly calls: number;
-  /** How many calls it has rejected. */
+  /** Number of rejected calls. */
   readonly rejected: number;
-  /** Decides each call by resolving or rejecting. Default: accepts at once. */
+  /** Decides the outcome of each call by resolving or rejecting. Default: accepts at once. */
   decide: (events: Envelope[]) => Promise<void>;
   /** Resolves when `condition` holds, checked at each call and its end. */
   until(condition: () => boolean): Promise<void>;
