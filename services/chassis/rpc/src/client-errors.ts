@@ -6,25 +6,25 @@ import { ClientError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';
 import { errorDomain } from './server-errors.ts';
 
-/** Statuses of a call that no handler answered. */
+/** Statuses of a call that no handler has answered. */
 const unansweredStatuses = new Set([
   Status.UNAVAILABLE,
   Status.DEADLINE_EXCEEDED,
-  // From a server that stops and cancels open calls. Our own cancellation is an AbortError.
+  // The status of a server that stops and cancels open calls. Our own cancellation is an AbortError.
   Status.CANCELLED,
-  // From a server of the version before, which does not have the method yet.
+  // The status of a server of the previous version, which does not have the method yet.
   Status.UNIMPLEMENTED,
 ]);
 
 export interface ExpectedErrors {
   /**
-   * The kinds of errors that the use case handles: they are thrown as answered. `unavailable` always is; every other kind becomes
-   * `internal`, because the caller's own input did not cause it.
+   * Kinds of errors that the use case handles: they are thrown as the handler answered them. `unavailable` is always thrown unchanged;
+   * every other kind becomes `internal`, because the caller's own input did not cause it.
    */
   expectedErrors?: ErrorKind[];
 }
 
-/** Turns an error that the handler answered into a DomainError, which the retry outside of it leaves alone. */
+/** Turns an error that the handler answered into a DomainError, which the outer retry does not repeat. */
 export function answeredErrors(service: string) {
   return async function* <Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
@@ -59,7 +59,7 @@ function unavailableError(service: string, cause: ClientError, reason?: string):
   return new DomainError('unavailable', `${service} is not available`, { cause, reason });
 }
 
-/** The details that `serverErrors` added to the status; empty if the error is not from one of our handlers. */
+/** Returns the details that `serverErrors` added to the status; empty if the error is not from one of our handlers. */
 function detailsOf({ extra: details }: RichClientError): DomainErrorDetails & { kind?: ErrorKind | undefined } {
   const info = details.find((detail): detail is ErrorInfo => detail.$type === ErrorInfo.$type);
   if (info?.domain !== errorDomain) return {};

@@ -18,7 +18,9 @@ import { clientTracing } from './tracing.ts';
 export interface MeshCallOptions extends ExpectedErrors {
   /** The caller. Required: a call without it throws. */
   caller: Caller;
-  /** After how many ms the call fails as `unavailable`, retry included; Infinity: never. Default 5,000; streams: never. */
+  /**
+   * Timeout in ms, including the retry; the call then fails as `unavailable`. Infinity: no timeout. Default 5,000; for streams no timeout.
+   */
   timeoutMs?: number;
 }
 
@@ -26,31 +28,31 @@ export type RpcClient<Definition extends CompatServiceDefinition> = Client<Defin
 
 export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   definition: Definition;
-  /** The unit that serves it: the audience of minted callers, and the name in errors. */
+  /** The unit that serves the calls: the audience of minted callers, and the name in errors. */
   unit: string;
   /**
-   * Returns the address (`rpcTarget`). Called when the client starts, or with the first call where the unit starts later in the same
-   * process. Several addresses, of a DNS name or in a list, are balanced round robin.
+   * Returns the address (`rpcTarget`). Called when the client starts, or with the first call if the unit starts later in the same process.
+   * If a DNS name or a list has several addresses, calls are balanced round robin.
    */
   address: () => string;
   callers: Callers;
-  /** Names are looked up again from time to time, so that processes which are added get calls. */
+  /** Names are looked up again periodically, so that added processes get calls. */
   mesh?: MeshOptions | undefined;
   /**
-   * How long a connection with open calls may be without a response to keepalive pings, in ms, before it is closed, as when the peer
-   * is frozen or the network has lost the connection. Default 40,000.
+   * How long a connection with open calls may go without a response to keepalive pings, in ms, before it is closed: the peer may be frozen,
+   * or the network may have lost the connection. Default 40,000.
    */
   keepaliveTimeoutMs?: number;
   /**
-   * How long connecting may take, TLS and the peer's settings included, in ms. Until then an open socket to a peer that says nothing
-   * keeps a process alive, also after `stop`. Default 5,000.
+   * How long connecting may take, including TLS and the peer's settings, in ms. Until then, an open socket to a silent peer keeps the
+   * process alive, even after `stop`. Default 5,000.
    */
   connectTimeoutMs?: number;
-  /** Whether its streams are read by slow clients; then little of each is buffered. Default false. */
+  /** Whether slow clients read its streams; the client then buffers little of each stream. Default false. */
   slowReaders?: boolean;
 }
 
-/** A client as a part. `calls` may be passed on at once and called from `start` on. */
+/** A client as a part. `calls` may be passed on at once, and may be called after `start`. */
 export interface RpcClientPart<Definition extends CompatServiceDefinition> extends Part {
   readonly calls: RpcClient<Definition>;
 }
@@ -58,16 +60,16 @@ export interface RpcClientPart<Definition extends CompatServiceDefinition> exten
 const defaultTimeoutMs = 5_000;
 
 /**
- * Bytes that the peer may send before it hears that they were taken. All calls share a connection: with the 64 KB of HTTP/2 the large
- * answers of one tenant would cost everybody a round trip for each 64 KB, each as long as the slower of two event loops takes. It is also what
- * each stream may have in memory while nobody reads it (`slowReaders`).
+ * Bytes that the peer may send before the client acknowledges them. All calls share a connection. With the 64 KB of HTTP/2, large answers
+ * of one tenant would delay every call by a round trip for each 64 KB, which takes as long as the slower of the two event loops. Each
+ * stream may also buffer this number of bytes in memory while nobody reads it (`slowReaders`).
  */
 const flowControlWindow = 2 ** 21;
 
 /**
- * A unary call whose proto has an `idempotency_level` is retried once where no handler answered it: the server was unreachable, the
- * connection was lost, or the server stopped. An answered `unavailable` is not retried (`answeredErrors`), so that a chain of calls
- * does not multiply during an outage. The timeout of the call includes the retry.
+ * A unary call whose proto has an `idempotency_level` is retried once if no handler answered it: the server was unreachable, the connection
+ * was lost, or the server stopped. If a handler answered `unavailable`, the call is not retried (`answeredErrors`), so that a chain of
+ * calls does not multiply during an outage. The timeout of the call includes the retry.
  */
 const retries: RetryOptions = {
   retryableStatuses: [Status.UNAVAILABLE, Status.CANCELLED],
@@ -118,14 +120,14 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
       ...(!slowReaders && { 'grpc-node.flow_control_window': flowControlWindow }),
-      // A proxy of the environment is for the way out, e.g. to models. It must not see signed callers.
+      // A proxy of the environment is for calls to the outside, e.g. to models. It must not see signed callers.
       'grpc.enable_http_proxy': 0,
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,
-      // Despite its name: nice-grpc ends an attempt to connect after it. Its default is 20 s.
+      // Despite the option's name, nice-grpc gives up an attempt to connect after this time. Its default is 20 s.
       'grpc.min_reconnect_backoff_ms': connectTimeoutMs,
-      // Without it a stream, which has no deadline, would never end after its peer froze.
+      // Without keepalive a stream, which has no deadline, would never end after its peer froze.
       'grpc.keepalive_time_ms': keepaliveTimeoutMs / 2,
       'grpc.keepalive_timeout_ms': keepaliveTimeoutMs / 2,
     });
@@ -155,7 +157,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       try {
         client = connect();
       } catch (error) {
-        // When two units of one process call each other, one starts before the other listens.
+        // When two units of one process call each other, one of them starts before the other listens.
         if (!(error instanceof NotListeningYetError)) throw error;
       }
     },
@@ -165,7 +167,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   };
 }
 
-/** A client whose methods get the connected client when they are called. */
+/** A client whose methods connect only when they are called. */
 function lazyClient<Definition extends CompatServiceDefinition>(
   definition: Definition,
   connected: () => RpcClient<Definition>,

@@ -6,9 +6,9 @@ type Ping = (answered: (error: Error | null, durationMs: number, payload: Buffer
 let isPatched = false;
 
 /**
- * Patches grpc-js so that calls on a connection that got a GOAWAY (its server stops) can finish. Without it their next keepalive ping
- * cancels them: Node sends no ping on a closing session, and grpc-js takes that for a lost connection
- * (https://github.com/grpc/grpc-node/issues/3068). A SETTINGS frame is still sent and acknowledged, so it replaces the ping.
+ * Patches grpc-js so that calls on a connection that received a GOAWAY (its server stops) can finish. Without the patch the next keepalive
+ * ping cancels them: Node sends no ping on a closing session, and grpc-js then treats the connection as lost
+ * (https://github.com/grpc/grpc-node/issues/3068). The patch replaces the ping by a SETTINGS frame, which is still sent and acknowledged.
  */
 export function keepDrainingConnections(): void {
   if (isPatched) return;

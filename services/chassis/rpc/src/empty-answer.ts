@@ -1,4 +1,4 @@
-/** The answer of a method whose response has no fields, once its work is done. */
+/** Returns the response of a method without response fields, once its work is done. */
 export async function emptyAnswer(work: Promise<void>): Promise<Record<string, never>> {
   await work;
   return {};

@@ -6,9 +6,9 @@ import type { CallContext, Metadata } from 'nice-grpc-common';
 const endTimeoutMs = 5_000;
 
 /**
- * Reads an endless stream until `signal` aborts or the reader stops. It leaves by ending the request stream, without waiting for the
- * server: cancelling would reset the HTTP/2 stream, and a server closes a connection, with all its streams, after too many resets
- * (Node and nghttp2: 1,000 at once, or 33 a second).
+ * Reads an endless stream until `signal` aborts or the reader stops. It then ends the request stream, and does not wait for the server. It
+ * does not cancel the call, because that would reset the HTTP/2 stream, and a server closes a connection with all its streams after too
+ * many resets (Node and nghttp2: 1,000 at once, or 33 a second).
  * @param open calls a method with a request stream and a response stream, such as `Follow` of `SubscriptionService`.
  */
 export async function* follow<Request, Response>(
@@ -39,7 +39,7 @@ export async function* follow<Request, Response>(
   };
   signal.addEventListener('abort', leave, { once: true });
 
-  /** The next response; undefined when the reader leaves before. */
+  /** Returns the next response; undefined when the reader leaves first. */
   function next(): Promise<IteratorResult<Response> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Response> | undefined>();
     wake = () => resolve(undefined);
@@ -66,7 +66,7 @@ export async function* follow<Request, Response>(
   }
 }
 
-/** Reads the rest of the responses, because only a stream that was read to its end ends without a reset. */
+/** Reads the rest of the responses, because a stream ends without a reset only if it was read to its end. */
 async function drain(responses: AsyncIterator<unknown>, cancel: AbortController): Promise<void> {
   const timer = setTimeout(() => cancel.abort(), endTimeoutMs);
   timer.unref();
@@ -81,32 +81,32 @@ async function drain(responses: AsyncIterator<unknown>, cancel: AbortController)
 const resumesHeader = 'parley-resumes';
 
 export interface FollowPromise {
-  /** Whether another replica can resume a lost stream after its last event, although the field takes `after` too. */
+  /** Whether another replica can resume a lost stream after its last event, even though the field has an argument `after`. */
   resumes?: boolean;
 }
 
 export type FollowHeader = Pick<Metadata, 'get'>;
 
-/** The promises in a stream's response header. */
+/** Returns the promises in a stream's response header. */
 export function promiseOf(header: FollowHeader): Required<FollowPromise> {
   return { resumes: header.get(resumesHeader) === '1' };
 }
 
 /**
- * At the server of such a method: sends the response header, which means that the client gets everything from now on. The first
+ * Called by the server of such a method: sends the response header, which promises that the client gets everything from now on. The first
  * response may come much later.
  */
 export function acknowledgeFollow(
   { header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>,
   { resumes = false }: FollowPromise = {},
 ): void {
-  header.set('parley-following', '1'); // an empty header would wait for the first response
+  header.set('parley-following', '1'); // gRPC would send an empty header only with the first response
   if (resumes) header.set(resumesHeader, '1');
   sendHeader();
 }
 
 /**
- * At the server of such a method: returns the one request, and a signal that aborts when the client closes its stream.
+ * Called by the server of such a method: returns the one request, and a signal that aborts when the client closes its stream.
  * @param drainSignal ends the wait for the request.
  * @throws DomainError `invalid` when the request stream ends without a request, `unavailable` when the server stops.
  */
@@ -127,6 +127,6 @@ export async function acceptFollow<Request>(
       closed.abort();
     }
   };
-  wait().catch(() => undefined); // cancelled, or the connection was lost
+  wait().catch(() => undefined); // the call was cancelled, or the connection lost
   return { request: first.value, closeSignal: closed.signal };
 }

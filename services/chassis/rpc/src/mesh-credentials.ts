@@ -8,7 +8,7 @@ import {
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 
 /**
- * Credentials of a client: its own certificate, and the requirement that a server's certificate is from the mesh's authorities and
+ * Credentials of a client: it presents its own certificate, and requires that the server's certificate is from the mesh's authorities and
  * has the called name.
  */
 export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials {
@@ -17,7 +17,7 @@ export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials
   return experimental.createCertificateProviderChannelCredentials(provider, provider);
 }
 
-/** The same of a server: clients without a certificate of these authorities are refused. */
+/** Credentials of a server: it refuses clients without a certificate of the mesh's authorities. */
 export function serverCredentials(tls: MeshTls | undefined): ServerCredentials {
   if (!tls) return server.createInsecure();
   const provider = providerOf(tls);
@@ -26,7 +26,7 @@ export function serverCredentials(tls: MeshTls | undefined): ServerCredentials {
 
 const providers = new WeakMap<MeshTls, experimental.CertificateProvider>();
 
-/** The same one for all clients of a process, because gRPC shares their connections then. */
+/** Returns the same provider for all clients of a process, because gRPC shares their connections then. */
 function providerOf(tls: MeshTls): experimental.CertificateProvider {
   const known = providers.get(tls) ?? certificateProvider(tls);
   providers.set(tls, known);
@@ -58,7 +58,7 @@ function listening<Update>(tls: MeshTls, updateOf: (of: MeshTls['current']) => U
         listener,
         tls.onChange((changed) => listener(updateOf(changed))),
       );
-      // Deferred, because gRPC requires that its listener is added first.
+      // Deferred, because gRPC requires that its listener is added before.
       process.nextTick(() => {
         if (ends.has(listener)) listener(updateOf(tls.current));
       });

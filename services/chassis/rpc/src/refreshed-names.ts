@@ -5,10 +5,10 @@ const scheme = 'refreshed';
 const intervalOption = 'parley.refresh_interval_ms';
 
 /**
- * The target of a channel that looks its name up again from time to time, with the options for that. gRPC for Node does so only when a
- * connection breaks, so that processes which are added get no calls. Its limit of a connection's age is no way out: streams that begin
- * while it takes effect are refused.
- * @param target of `rpcTarget`; one without a name stays as it is
+ * Returns the target of a channel whose name is looked up again periodically, with the channel options that this requires. gRPC for Node
+ * looks a name up again only when a connection breaks, so that added processes get no calls. gRPC's limit of a connection's age is no
+ * alternative: streams that begin while the limit takes effect are refused.
+ * @param target of `rpcTarget`; a target without a name is returned unchanged
  */
 export function refreshed(target: string, intervalMs: number): { target: string; options: ChannelOptions } {
   const { host } = experimental.splitHostPort(target) ?? {};
@@ -19,7 +19,7 @@ export function refreshed(target: string, intervalMs: number): { target: string;
     options: {
       [intervalOption]: intervalMs,
       'grpc.dns_min_time_between_resolutions_ms': intervalMs / 2,
-      // Otherwise each look-up also requests a TXT record, which could change how calls are made.
+      // Without this option each look-up also requests a TXT record, which could change how calls are made.
       'grpc.service_config_disable_resolution': 1,
     },
   };
@@ -53,7 +53,7 @@ class RefreshingResolver implements experimental.Resolver {
     this.#names.updateResolution();
   }
 
-  /** gRPC also calls it when a channel becomes idle, and `updateResolution` when it is used again. */
+  /** gRPC also calls `destroy` when a channel becomes idle, and `updateResolution` when the channel is used again. */
   destroy(): void {
     clearInterval(this.#timer);
     this.#names.destroy();

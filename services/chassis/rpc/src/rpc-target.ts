@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { SettingsError } from '@parley/kernel/settings/config';
 
 /**
- * The gRPC target for an address of `<UNIT>_RPC_URL`: one `host:port`, or a list separated by commas, which is balanced round robin.
- * gRPC does not resolve lists of names, so a list holds IP addresses of one version; `[::1]:4001` for IPv6.
- * @throws SettingsError where it is neither.
+ * Returns the gRPC target for an address of `<UNIT>_RPC_URL`: one `host:port`, or a list separated by commas, which is balanced round
+ * robin. gRPC does not resolve names in a list, so a list has IP addresses of one version; `[::1]:4001` for IPv6.
+ * @throws SettingsError if the address is neither.
  */
 export function rpcTarget(address: string): string {
   const list = address.split(',').map((part) => part.trim());
@@ -19,7 +19,7 @@ export function rpcTarget(address: string): string {
   return `ipv${version}:${list.join(',')}`;
 }
 
-/** The host of `host:port`; empty if it is invalid. */
+/** Returns the host of `host:port`; empty if the text is invalid. */
 function hostOf(address: string): string {
   const [, version6, host = version6 ?? '', port] =
     /^(?:\[([\da-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/iu.exec(address) ?? [];

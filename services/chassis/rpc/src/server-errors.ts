@@ -18,7 +18,7 @@ export function serverErrors(log: Logger) {
       return yield* call.next(call.request, context);
     } catch (error) {
       if (error instanceof ServerError) throw error;
-      // The client gets no status any more, and the library would print any other error with its stack.
+      // The client no longer receives a status, and the library would print any other error with its stack.
       if (context.signal.aborted) throw new ServerError(Status.CANCELLED, 'The client has cancelled the call');
       if (!isDomainError(error)) {
         log.error({ err: error, method: call.method.path }, 'call failed');
@@ -38,9 +38,9 @@ export function serverErrors(log: Logger) {
 }
 
 const refusals = new Set(Object.values(errorTable).flatMap(({ grpc, http }) => (http < 500 ? grpc : [])));
-refusals.delete(errorTable.unauthenticated.grpc); // clients are not asked who they are here, only units
+refusals.delete(errorTable.unauthenticated.grpc); // here only units authenticate, never clients
 
-/** The outcome of a call that threw. */
+/** Returns the outcome of a call that threw an error. */
 export function outcomeOf(error: unknown): Outcome {
   return error instanceof ServerError && refusals.has(error.code) ? 'refused' : 'error';
 }

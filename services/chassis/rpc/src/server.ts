@@ -11,7 +11,9 @@ import { outcomeOf, serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
 
 export interface Reflection {
-  /** A `buf build` image. Read by the first call of reflection, because decoding takes longer than most parts of a start. */
+  /**
+   * Returns a `buf build` image. Called when reflection is first used, because decoding the image takes longer than most parts of a start.
+   */
   image: () => Uint8Array;
   /** Full names of the services to show. */
   services: string[];
@@ -20,7 +22,7 @@ export interface Reflection {
 export interface MeshContext {
   /** The verified caller. */
   caller: Caller;
-  /** Aborted when the server begins to stop; endless streams have to end then. */
+  /** Aborted when the server begins to stop; endless streams must end then. */
   drainSignal: AbortSignal;
 }
 
@@ -29,11 +31,11 @@ export type MeshCall = CallContext & MeshContext;
 export type AddedTo = Pick<ServerAddBuilder<MeshContext>, 'add'>;
 
 export interface RpcServerOptions extends MeshServerOptions {
-  /** Adds the services. `signedBy` adds services whose callers are signed by another key than the mesh's. */
+  /** Adds the services. `signedBy` is for services whose callers are signed with another key than the mesh's. */
   services: (server: AddedTo, signedBy: (callers: Callers) => AddedTo) => void;
-  /** Left out in production. */
+  /** Omitted in production. */
   reflection?: Reflection | undefined;
-  /** How long open calls may take when the server stops, in ms, before they are cancelled. Default 10,000. */
+  /** How long open calls may take to end when the server stops, in ms, before they are cancelled. Default 10,000. */
   drainTimeoutMs?: number;
 }
 

@@ -15,7 +15,7 @@ import { caller, serving } from './support/rpc-served.ts';
 type Handler = SubscriptionServiceImplementation<MeshContext>['follow'];
 type Subscriptions = RpcClient<typeof SubscriptionServiceDefinition>;
 
-/** A stream that ends only when its followers end it. */
+/** An endless stream, which ends only when its followers end it. */
 function endless() {
   const streams = { open: 0, cancelled: 0 };
   const handler: Handler = async function* (requests, { signal, drainSignal }) {
@@ -44,7 +44,10 @@ const followField = (subscriptions: Subscriptions, field: string, signal: AbortS
     signal,
   );
 
-/** Reads to the end. @returns the number of responses */
+/**
+ * Reads the responses to their end.
+ * @returns the number of responses
+ */
 async function count(responses: AsyncIterable<unknown>, onResponse?: () => void): Promise<number> {
   let received = 0;
   for await (const _ of responses) {
@@ -54,7 +57,7 @@ async function count(responses: AsyncIterable<unknown>, onResponse?: () => void)
   return received;
 }
 
-// Serial: it keeps the event loop busy, on which other tests of this process would miss the answers to their keepalive pings.
+// Serial, because it keeps the event loop busy: other tests of this process would miss the responses to their keepalive pings.
 test.serial('thousands of concurrent disconnects do not affect the remaining readers', async (t) => {
   const { streams, handler } = endless();
   const { subscriptions } = await serving(t, { follow: handler });
@@ -92,7 +95,7 @@ test('a reader that leaves while it handles a response has left at once', async 
   const { subscriptions } = await serving(t, { follow: handler });
   const leaving = new AbortController();
   const responses = followField(subscriptions, 'news', leaving.signal);
-  await responses.next(); // no other is read
+  await responses.next(); // no further response is read
   t.is(streams.open, 1);
   leaving.abort();
   await eventually('the stream is over', () => streams.open === 0);

@@ -30,7 +30,7 @@ async function served(t: ExecutionContext, tls: MeshTls) {
       t.teardown(() => client.stop());
       return client.calls.getEvaluation({ sessionId: 1 }, { caller });
     },
-    /** The number of the certificate that a new connection is shown. */
+    /** Returns the number of the certificate that the server presents on a new connection. */
     async shown({ ca, cert, key }: MeshTls['current']): Promise<string> {
       const { hostname, port } = new URL(`tcp://${address()}`);
       const socket = connect({ host: hostname, port: Number(port), ca, cert, key, ALPNProtocols: ['h2'] });

@@ -35,7 +35,7 @@ test('calls between units do not go to a proxy that the environment names', asyn
   const { unit, callers, address } = await serving(t, { getEvaluation: async () => ({}) });
   const client = rpcClient({ unit, callers, address, definition: EvaluationServiceDefinition });
   t.teardown(() => client.stop());
-  process.env.grpc_proxy = 'http://127.0.0.1:1'; // read while the channel is made, which `start` does before it returns
+  process.env.grpc_proxy = 'http://127.0.0.1:1'; // read when the channel is made, before `start` returns
   const started = client.start();
   delete process.env.grpc_proxy;
   await started;
@@ -50,7 +50,7 @@ test('a call without a verified caller reaches no handler; health checks are ope
     message: /UNAUTHENTICATED/,
   });
   const { status } = await createClient(HealthDefinition, channel).check({ service: '' });
-  t.is(status, 1); // SERVING
+  t.is(status, 1); // the status SERVING
 });
 
 test('a method that a server of the version before does not have is unavailable', async (t) => {
@@ -153,7 +153,7 @@ test('a retry does not extend the timeout of its call', async (t) => {
   await eventually('a call fails at its timeout while it waits for its retry', async () => {
     const call = { caller, timeoutMs: 500, ...retry, onRetryableError };
     t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, call)), { kind: 'unavailable' });
-    return isRetrying; // on a busy machine the time may be over before the first attempt has failed
+    return isRetrying; // on a busy machine the timeout may expire before the first attempt has failed
   });
 });
 
@@ -166,7 +166,7 @@ test('a call that takes too long is unavailable, and the signal of its handler a
       return {};
     },
   });
-  // On a busy machine the time may be over before the call has reached its server.
+  // On a busy machine the timeout may expire before the call has reached its server.
   await eventually('the signal of a handler aborts', async () => {
     t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 50 })), {
       kind: 'unavailable',
@@ -241,9 +241,9 @@ test('a stream of a server that stops can be read to its end, even after the nex
   const stream = session.streamTranscript({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
-  await stream.next(); // sent after the GOAWAY
+  await stream.next(); // the server sent this response after the GOAWAY
   const end = stream.next();
-  // Longer than the keepalive timeout: the ping is sent after half of it.
+  // Longer than the keepalive timeout: the client sends a ping after half of the timeout.
   await Promise.race([end, delay(1.25 * keepaliveTimeoutMs)]);
   gate.open();
   t.like(await end, { done: true });

@@ -40,11 +40,11 @@ interface ServingOptions {
   viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
   drainTimeoutMs?: number;
-  /** Default: 1 s through a proxy, else the default of clients. */
+  /** Default: 1 s through a proxy, otherwise the client's own default. */
   keepaliveTimeoutMs?: number;
 }
 
-/** A server of the mesh with these handlers, and for each of its services a client with its own connection. */
+/** A server of the mesh with these handlers and, for each of its services, a client with its own connection. */
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,
