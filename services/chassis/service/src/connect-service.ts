@@ -10,17 +10,17 @@ import type { ServiceDependencies } from './service-dependencies.ts';
 
 /** Additional options of a service. */
 export interface ServiceNeeds {
-  /** The name of its database schema. */
+  /** The name of the service's database schema. */
   schema?: string | undefined;
-  /** Connects its event bus: `processEventBus`. */
+  /** Connects the service to its event bus: `processEventBus`. */
   events?: ((env: Environment) => EventBus) | undefined;
-  /** Connects its object store, e.g. `s3Files` of `@parley/s3`. */
+  /** Connects the service to its object store, e.g. `s3Files` of `@parley/s3`. */
   files?: ((env: Environment) => ObjectStore) | undefined;
 }
 
 /**
- * The dependencies of a service in its own process, from the environment. Engines that it does not declare are neither configured nor
- * connected, and calls to them fail.
+ * Makes the dependencies of a service in its own process, as configured by the environment. Engines that the service does not declare
+ * are neither configured nor connected, and calls to them fail.
  * - Database: `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it beforehand.
  * @throws SettingsError naming every setting that is missing or wrong.
  */

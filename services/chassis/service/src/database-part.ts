@@ -3,12 +3,12 @@ import { whileUnavailable } from '@parley/kernel/timing/while-unavailable';
 import type { Database } from '@parley/postgres/database/types';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
-/** How long a starting unit waits for its database, since both may have been started together. */
+/** How long a starting unit waits for its database, because both may have been started together. */
 const startTimeoutMs = 30_000;
 const retryIntervalMs = 250;
 
 /**
- * The database as a part. Its start migrates the schema if `migrateOnStart` is set, otherwise waits up to 30 s until the database
+ * The database as a part. On start it migrates the schema if `migrateOnStart` is set; otherwise it waits up to 30 s until the database
  * responds.
  */
 export function databasePart(
@@ -27,7 +27,7 @@ export function databasePart(
 
 async function waitForDatabase(database: Database): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
-  // Other errors, such as a wrong password, do not resolve themselves.
+  // Other errors, such as a wrong password, would not end by waiting.
   await whileUnavailable(
     () => database.ping(),
     retryIntervalMs,

@@ -10,36 +10,39 @@ import {
 } from '@parley/unit/declaration';
 
 export interface PublishedTopic extends TopicDeclaration {
-  /** In the past tense and with their versions, e.g. `session.ended.v1`. */
+  /** Event types in the past tense, with their versions, e.g. `session.ended.v1`. */
   types: readonly [string, ...string[]];
 }
 
 /**
- * The declaration of a service: also what is needed to migrate its schema and create its topics, without its code. Its
- * name is also the name of its schema and of its consumer group.
+ * The declaration of a service. From the declaration alone, without the service's code, its schema can be migrated and its topics created.
+ * The name is also the name of its schema and of its consumer group.
  */
 export interface ServiceDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig>
   extends UnitDeclaration<Name, Config> {
-  /** Its tables and migrations; omitted if it has no database. */
+  /** The service's tables and migrations; omitted if it has no database. */
   schema?: SchemaDeclaration;
-  /** Its events. Appending an event of another topic or type to the outbox throws. */
+  /** The service's events. Appending an event of another topic or type to the outbox throws. */
   publishes?: readonly PublishedTopic[];
   /** Event types of other services that it consumes, including `tenant.deleted.v1` if it ends tenants. */
   consumes?: readonly string[];
-  /** Whether it keeps files, so that its process needs an object store. */
+  /** Whether the service keeps files, so that its process needs an object store. */
   keepsFiles?: boolean;
-  /** Whether its schema has fields of Subscription, so that gateways need the address of its gRPC. */
+  /** Whether the service's schema has subscription fields, so that gateways need the address of its gRPC server. */
   hasSubscriptions?: boolean;
 }
 
-/** A unit of either kind. */
+/** A declared unit: a service, or a unit without data. */
 export type DeclaredUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = UnitDeclaration<
   Name,
   Config
 > &
   Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'hasSubscriptions'>;
 
-/** Checks a declaration and adds its defaults. @throws Error if it contradicts itself */
+/**
+ * Checks a declaration and adds its defaults.
+ * @throws Error if the declaration contradicts itself
+ */
 export function declareService<const Given extends WithoutDefaults<ServiceDeclaration>>(
   given: Given & OnlyKeysOf<ServiceDeclaration, Given>,
 ): Declared<Given> {
@@ -52,7 +55,7 @@ export function declareService<const Given extends WithoutDefaults<ServiceDeclar
   return withDefaults<Given>(given);
 }
 
-/** Whether its process needs an event bus. */
+/** Reports whether the service's process needs an event bus. */
 export function usesEvents({
   publishes = [],
   consumes = [],

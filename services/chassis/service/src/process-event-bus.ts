@@ -6,15 +6,15 @@ import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { createLogger } from '@parley/kernel/telemetry/log';
 
 /**
- * The event bus of a service that is a process of its own: Kafka (`KAFKA_BROKERS`), which all processes share and production requires.
- * `scripts/topics` creates the topics beforehand. Without brokers it is in memory, for a unit that runs alone.
+ * Makes the event bus of a service in a separate process: Kafka (`KAFKA_BROKERS`), which all processes share and production requires.
+ * `scripts/topics` creates the topics beforehand. Without brokers the bus is in memory, for a unit that runs alone.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function processEventBus(env: Environment): EventBus {
   const { kafka } = readSettings(env, eventSettings);
   return (
     kafkaBusOf(kafka, createLogger('kafka')) ??
-    // Only outside production: events in memory would count as delivered and reach no other process.
+    // Only outside production: events in memory would count as delivered without reaching any other process.
     inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('An in-memory bus keeps no dead letters')) },
     })

@@ -5,7 +5,7 @@ import { connectService } from './connect-service.ts';
 import { usesEvents } from './declaration.ts';
 import type { Service } from './service.ts';
 
-/** Runs a service in this process until a signal ends it; the whole of its `main.ts`. */
+/** Runs a service in this process until a signal ends it. A service's `main.ts` only calls this function. */
 export async function runService<Config extends UnitConfig>(
   service: Service<string, Config, unknown>,
   env: Environment = process.env,

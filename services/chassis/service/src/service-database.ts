@@ -4,14 +4,17 @@ import { readDatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** A database that is used if the settings name none. */
+/** The database to use if the settings name none. */
 export interface Fallback {
   url: string;
-  /** Shared by the services that use it. */
+  /** A queue that all services with this database share. */
   sharedQueue: ConnectionQueue;
 }
 
-/** The database of one service: at the URL of its settings, else the fallback. @throws SettingsError if there is neither */
+/**
+ * Makes the client of one service's database, at the URL of its settings, otherwise at the fallback's URL.
+ * @throws SettingsError if there is neither
+ */
 export function serviceDatabase(
   env: Environment,
   schema: SchemaDeclaration,

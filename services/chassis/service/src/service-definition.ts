@@ -14,7 +14,7 @@ import type { ServiceDependencies } from './service-dependencies.ts';
 import type { ServiceGraph } from './service-graph.ts';
 import type { TenantClosing, TenantEnd, tenantDeleted } from './tenant-end.ts';
 
-/** The dependencies that the builder provides: the engines that the service declares. Events go through the outbox. */
+/** The dependencies that the builder provides to a service: the engines that its declaration requires. Events go through the outbox. */
 export type ServiceProvided<Declaration extends ServiceDeclaration> = Omit<
   ServiceDependencies,
   'database' | 'eventBus' | 'objectStore'
@@ -24,7 +24,7 @@ export type ServiceProvided<Declaration extends ServiceDeclaration> = Omit<
   /** The objects of all tenants; use `tenantObjects` for work of one tenant. */
   (Declaration extends { keepsFiles: true } ? { objectStore: ObjectStore } : unknown);
 
-/** The code of a service; its declaration has the rest, and decides which of these are required and which are refused. */
+/** The code of a service. The declaration has everything else, and decides which of these members are required and which are refused. */
 export type ServiceDefinition<
   Declaration extends ServiceDeclaration,
   Deps,
@@ -46,7 +46,7 @@ export type ServiceDefinition<
           };
       });
 
-/** The dependencies of use cases without any. */
+/** The dependencies of use cases that depend on nothing. */
 export type NoDependencies = object;
 
 /** All members that the code of a service may have. */
@@ -55,27 +55,27 @@ export interface ServiceCode<
   Deps,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > {
-  /** Makes the dependencies of its use cases; omitted if they have none. Opens nothing. */
+  /** Makes the dependencies of the use cases; omitted if they have none. Opens nothing. */
   dependencies?(provided: ServiceProvided<Declaration>): Deps;
-  /** Its own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
+  /** The service's own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
   parts?(deps: Deps, provided: ServiceProvided<Declaration>): UnitPart[];
-  /** Its background jobs. Appending a job of a kind that is not here throws. */
+  /** The service's background jobs. Appending a job of any other kind throws. */
   jobs?: ((deps: Deps, config: ConfigOf<Declaration>) => JobDeclaration)[];
-  /** Handlers of the events of other services that it `consumes`. A handler commits the inbox row together with its effect. */
+  /** Handlers of the consumed events of other services. A handler commits the inbox row together with its effect. */
   consumes?: HandlersOf<Record<string, unknown>, Deps>;
   /** Connects the object store of a separate process: `s3Files` of `@parley/s3`. */
   files?(env: Environment): ObjectStore;
-  /** The handling of a deleted tenant, or the reason for none. Required with tenant tables. */
+  /** Handles a deleted tenant, or gives the reason for doing nothing. Required for a service with tenant tables. */
   onTenantEnd?: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing | NothingToEnd;
   rpc?: {
     definition: Rpc;
     implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
-    /** Another service on the same port, for callers that another key signs: `separateRpc`. */
+    /** Another gRPC service on the same port, for callers that are signed with another key: `separateRpc`. */
     separate?(deps: Deps, provided: ServiceProvided<Declaration>): SeparateRpc | undefined;
-    /** How long open calls may take when it stops, in ms, before they are cancelled. Default 10,000. */
+    /** How long open calls may take to end when the service stops, in ms, before they are cancelled. Default 10,000. */
     drainTimeoutMs?: number;
   };
-  /** Its GraphQL: `subgraphOf` of `@parley/subgraph`. */
+  /** The service's GraphQL: `subgraphOf` of `@parley/subgraph`. */
   graph?: ServiceGraph<Deps>;
 }
 
@@ -92,7 +92,7 @@ type Serves<
 /** The types of the events that a declaration consumes. */
 type ConsumedBy<Declaration> = Declaration extends { consumes: readonly (infer Type extends string)[] } ? Type : never;
 
-/** The consumed types that need handlers; `onTenantEnd` handles the deletion of tenants. */
+/** The consumed types that need handlers. The deletion of tenants is missing, because `onTenantEnd` handles it. */
 type HandledBy<Declaration> = Exclude<ConsumedBy<Declaration>, typeof tenantDeleted.type>;
 
 /** Handlers by event type. */
@@ -106,7 +106,7 @@ interface NothingToEnd {
   nothingBecause: string;
 }
 
-/** `onTenantEnd` must have a handler exactly if the service consumes the deletion of tenants. */
+/** `onTenantEnd` must have a handler if the service consumes the deletion of tenants, and must not have one otherwise. */
 type TenantEndOf<Declaration extends ServiceDeclaration, Deps> =
   typeof tenantDeleted.type extends ConsumedBy<Declaration>
     ? { onTenantEnd: TenantEnd<NoInfer<Deps>, ConfigOf<Declaration>> | TenantClosing }
@@ -118,7 +118,10 @@ export interface SeparateRpc {
   addTo(server: AddedTo): void;
 }
 
-/** A gRPC service that refuses the mesh's callers. @param callers verified with a separate key */
+/**
+ * A gRPC service that refuses the mesh's callers.
+ * @param callers verified with a separate key
+ */
 export function separateRpc<Rpc extends CompatServiceDefinition>(
   definition: Rpc,
   implementation: ServiceImplementation<Rpc, MeshContext>,

@@ -7,8 +7,11 @@ import type { SubscriptionField } from '@parley/live/subscriptions/subscription-
  * checks strictly, so that a mismatch with the service's dependencies does not compile.
  */
 export interface ServiceGraph<Deps> {
-  /** Its fields of Subscription, by name. */
+  /** The service's subscription fields, by name. */
   subscriptions?: (deps: Deps) => Record<string, SubscriptionField>;
-  /** Makes its GraphQL server. @param served the names of the subscriptions that the service serves. */
+  /**
+   * Makes the service's GraphQL server.
+   * @param served the names of the subscriptions that the service serves.
+   */
   server: (deps: Deps, served: string[], options: GraphServerOptions) => Part;
 }

@@ -31,16 +31,16 @@ export interface Service<
 > extends DefinedUnit<Name, Config, Deps, ServiceDependencies>,
     Pick<ServiceDeclaration, 'schema' | 'publishes' | 'keepsFiles'> {
   readonly rpc: Rpc | undefined;
-  /** The events that it consumes, in the group of its name. */
+  /** The events that the service consumes. Its consumer group has the name of the service. */
   readonly consumes: readonly { topic: string; type: string }[];
   readonly files: ((env: Environment) => ObjectStore) | undefined;
 }
 
 /**
- * Defines a unit with a subgraph, gRPC or data. Beside what `defineUnit` makes it has the database, the relay of its events, runners of its jobs, a
- * consumer, and servers with health, metrics and, in development, reflection. Parts start in this order and stop in reverse:
- * operators' port, clients, database, own parts, relay, runners, consumer, gRPC, subgraph.
- * @throws Error where tables or subscriptions take something that is not there.
+ * Defines a unit with a subgraph, gRPC or data. In addition to the parts of `defineUnit` it has the database, the relay of its events,
+ * runners of its jobs, a consumer, and servers with health, metrics and, in development, reflection. Parts start in this order and stop in
+ * reverse: operators' port, clients, database, own parts, relay, runners, consumer, gRPC, subgraph.
+ * @throws Error if tables or subscriptions require code that is missing.
  */
 export function service<
   const Declaration extends ServiceDeclaration,
@@ -98,7 +98,7 @@ export function service<Deps>(
           ])
         : undefined;
     const runners = declared.map(({ kind, gauge, runner: make }) => {
-      // Alerts notice the first increment only if the counter already has a value.
+      // The counters start at 0, because alerts notice the first increment only if the counter already has a value.
       for (const outcome of ['retried', 'given_up']) failures?.add({ kind, outcome }, 0);
       const onFailure = (outcome: JobFailure) => failures?.add({ kind, outcome });
       const runner = make({ database, soleOwner, notifier: keyValue, onFailure, log });
@@ -175,7 +175,7 @@ export function service<Deps>(
   };
 }
 
-/** Why a service cannot be built, for conditions that its type cannot express; undefined if it can. */
+/** Returns why a service cannot be built, for conditions that its type cannot express; undefined if it can be built. */
 function problemOf(
   { schema, hasSubscriptions = false }: ServiceDeclaration,
   { onTenantEnd, graph }: Pick<ServiceCode<ServiceDeclaration, never>, 'onTenantEnd' | 'graph'>,
@@ -195,7 +195,10 @@ function problemOf(
   return undefined;
 }
 
-/** Work with the engine is retried in an outage, so the unit is not ready only until the engine was reached once. */
+/**
+ * The unit is not ready until the engine was reached once. A later outage does not affect readiness, because work with the engine is
+ * retried.
+ */
 function reached(engine: string, ping: () => Promise<void>, log: Logger): UnitPart {
   return { name: engine, stop: async () => undefined, ready: untilReached(engine, ping, log) };
 }

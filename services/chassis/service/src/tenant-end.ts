@@ -9,16 +9,16 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 
 export const tenantDeleted = { topic: 'tenant-deleted', type: 'tenant.deleted.v1' } as const;
 
-/** The handling of a deleted tenant, whose credentials are already refused. */
+/** Handles a deleted tenant, whose credentials are already refused. */
 export interface TenantEnd<Deps, Config> {
   /**
-   * Ends what must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that
-   * anything started later sees the mark. Resolves with whether `finish` is needed.
+   * Ends everything that must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that anything
+   * started later sees the mark. Resolves to true if `finish` is needed.
    */
   close(db: TenantDb): Promise<boolean>;
-  /** Ends the rest in a job: outside any transaction, on any replica, and retried until it succeeds. It must be idempotent. */
+  /** Ends the rest in a job: outside any transaction, on any replica, and retried until it succeeds. Must be idempotent. */
   finish(deps: Deps, run: { tenantId: number; signal: AbortSignal }): Promise<void>;
-  /** Lease and stop grace of that job, if the defaults are too short. */
+  /** Lease and stop grace of the job of `finish`, if the defaults are too short. */
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;
 }
 
@@ -38,10 +38,10 @@ export function tenantEndJob<Deps, Config>(
     kind: kindOf(service),
     concurrency: 2,
     perTenantLimit: {
-      // A tenant has one such job. A long one may delay those of other deleted tenants.
+      // Each deleted tenant has one such job. A long job may delay the jobs of other deleted tenants.
       unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before',
     },
-    // Retried until it succeeds.
+    // The job is retried until it succeeds.
     retry: 'untilDone',
     ...end.lease?.(config),
     handler: (run) => end.finish(deps, run),

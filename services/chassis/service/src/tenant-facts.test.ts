@@ -6,7 +6,7 @@ import { findTenant, type TenantFactOptions, tenantFact } from './tenant-facts.t
 const inTenant = (tenantId: number) => ({ kind: 'service', service: 'notes', tenantId, requestId: 'r' }) as const;
 const never = new AbortController().signal;
 
-/** Identity with the given answer, and a clock. */
+/** A fake identity service with the given answer, and a clock. */
 function identityWith(answer: (tenantId: number) => Partial<GetTenantResponse>) {
   const asked: number[] = [];
   const clock = { ms: 0 };

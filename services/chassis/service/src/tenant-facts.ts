@@ -5,7 +5,7 @@ import type { RpcClient } from '@parley/rpc/client';
 
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
 
-/** Reads the current tenant, uncached; undefined if it was deleted. */
+/** Reads the current tenant without a cache; undefined if the tenant was deleted. */
 export async function findTenant(
   identity: Identity,
   caller: TenantCaller,
@@ -27,7 +27,10 @@ export interface TenantFactOptions<Fact> {
   keepMs: number;
   /** Timeout in ms. Default: the timeout of gRPC calls. */
   timeoutMs?: number | undefined;
-  /** A fallback when identity cannot be reached, cached equally long. Default: the call rejects, and the next one retries. */
+  /**
+   * Returns a fallback when identity cannot be reached; it is cached equally long. Default: the call rejects, and the next call tries
+   * again.
+   */
   fallBack?(error: unknown, tenantId: number, lastKnown: Fact | undefined): Fact;
   nowMs?: (() => number) | undefined;
 }
@@ -58,7 +61,7 @@ export function tenantFact<Fact>(
   }
 
   function remember(tenantId: number, entry: Entry<Fact>): void {
-    cache.delete(tenantId); // moves the entry to the end, because the first one is evicted
+    cache.delete(tenantId); // moves the entry to the end, because the first entry is evicted
     cache.set(tenantId, entry);
     const [oldest] = cache.keys();
     if (cache.size > maxTenants && oldest !== undefined) cache.delete(oldest);

@@ -21,13 +21,13 @@ const kitchen = {
 const schema = { name: 'kitchen', migrations: [], tables: {} };
 const addresses = ['KNOWLEDGE_RPC_URL', 'GARDEN_GRAPH_URL'];
 
-/** The names of all variables that `connect` looks at, in order. */
+/** Returns the names of all variables that `connect` reads, in order. */
 async function namesRead(connect: (env: Environment) => Part): Promise<string[]> {
   const read = new Set<string>();
   const given: Record<string, string> = {
     MESH_KEY: randomBytes(32).toString('base64'),
     DATABASE_URL: 'postgres://localhost/parley',
-    OTEL_TRACES_EXPORTER: 'console', // else what traces need is not read
+    OTEL_TRACES_EXPORTER: 'console', // otherwise the settings of traces are not read
   };
   const env = new Proxy(given, { get: (target, name: string) => (read.add(name), target[name]) });
   await connect(env).stop();

@@ -24,7 +24,10 @@ function endpointsOf(
   ];
 }
 
-/** The settings of a unit in its own process. @param used the endpoints of other units that it needs beside its `calls` */
+/**
+ * Returns the settings of a unit in its own process.
+ * @param used the endpoints of other units that it needs in addition to its `calls`
+ */
 function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: readonly UsedEndpoint[]) {
   const { name, settings, schema, keepsFiles } = unit;
   const urls = databaseSettings(name);
@@ -44,9 +47,9 @@ function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: re
 }
 
 /**
- * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
- * @param used the endpoints of other units that it needs beside the gRPC of its `calls`.
- * @returns `own`: those that only it reads, addresses of other units included; `shared`: those of every process.
+ * Lists all settings that the unit reads in its own process, without starting or reading anything.
+ * @param used the endpoints of other units that it needs in addition to the gRPC of its `calls`.
+ * @returns `own`: settings that only this unit reads, including addresses of other units; `shared`: settings of every process.
  */
 export function settingsOfProcess(
   unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>,
@@ -57,7 +60,7 @@ export function settingsOfProcess(
 }
 
 /**
- * Reads all settings like the unit does when it starts in its own process, but starts nothing.
+ * Reads all settings as the unit does when it starts in its own process, but starts nothing.
  * @throws SettingsError with the name of every missing or invalid setting
  */
 export function checkSettingsOfProcess(unit: DeclaredUnit, env: Environment, used: readonly UsedEndpoint[] = []): void {

@@ -83,7 +83,7 @@ test('a declaration that contradicts itself is refused', (t) => {
   }
   // @ts-expect-error: unknown keys do not compile
   declareService({ ...bare, keepFiles: true });
-  // @ts-expect-error: nor units that serve nobody
+  // @ts-expect-error: the unit `nobody` does not exist
   declareService({ ...bare, calls: ['nobody'] });
 });
 
@@ -103,7 +103,7 @@ test('a declaration without settings has those of its ports', (t) => {
   );
   const config: { graphPort: number; opsPort: number } = bare.readConfig({ BARE_GRAPH_PORT: '83' });
   t.deepEqual(config, { graphPort: 83, opsPort: 0 });
-  // @ts-expect-error: it serves no gRPC
+  // @ts-expect-error: the service serves no gRPC
   t.is(config.rpcPort ?? bare.readConfig({}).rpcPort, undefined);
 });
 
@@ -122,9 +122,9 @@ test('a service whose use cases depend on nothing defines no dependencies', asyn
   const serving = { ...declaration, serves: ['rpc'] as const };
   const needing = ({ motd }: Ports) => job({ kind: motd, concurrency: 1, perTenantLimit: 1, handler: async () => {} });
   const compiled = () => [
-    // @ts-expect-error: its resolvers need ports
+    // @ts-expect-error: the resolvers need ports
     service(declaration, { graph: subgraphOf({ schema, resolvers: withPorts }) }),
-    // @ts-expect-error: these are not the ports that they need
+    // @ts-expect-error: the dependencies lack the ports that the resolvers need
     service(declaration, { dependencies: nothing, graph: subgraphOf({ schema, resolvers: withPorts }) }),
     service(declaration, { dependencies: () => ({ motd: '' }), graph: subgraphOf({ schema, resolvers: withPorts }) }),
     service(declaration, {
@@ -132,9 +132,9 @@ test('a service whose use cases depend on nothing defines no dependencies', asyn
       graph: subgraphOf({ schema, resolvers: withPorts }),
     }),
     service(serving, { rpc }),
-    // @ts-expect-error: its gRPC needs ports
+    // @ts-expect-error: the gRPC implementation needs ports
     service(serving, { rpc: { ...rpc, implementation: (_ports: Ports) => rpc.implementation() } }),
-    // @ts-expect-error: its jobs do
+    // @ts-expect-error: the jobs need ports
     service({ ...serving, schema: notesSchema }, { rpc, jobs: [needing] }),
   ];
   t.is(typeof compiled, 'function');
@@ -164,62 +164,62 @@ test('what a service declares it defines, and nothing else', (t) => {
   const compiled = () => [
     service(bare, { dependencies: nothing }),
     service({ ...bare, serves: ['rpc'] }, { dependencies: nothing, rpc }),
-    // @ts-expect-error: it serves rpc
+    // @ts-expect-error: the service serves rpc, which is missing
     service({ ...bare, serves: ['rpc'] }, { dependencies: nothing }),
-    // @ts-expect-error: it does not serve rpc
+    // @ts-expect-error: the service does not serve rpc
     service(bare, { dependencies: nothing, rpc }),
 
     service({ ...bare, serves: ['graph'] }, { dependencies: nothing, graph }),
-    // @ts-expect-error: it serves a subgraph
+    // @ts-expect-error: the service serves a subgraph, which is missing
     service({ ...bare, serves: ['graph'] }, { dependencies: nothing }),
-    // @ts-expect-error: it serves no subgraph
+    // @ts-expect-error: the service serves no subgraph
     service(bare, { dependencies: nothing, graph }),
 
     service({ ...bare, keepsFiles: true }, { dependencies: ({ objectStore }) => ({ objectStore }), files }),
-    // @ts-expect-error: it keeps files
+    // @ts-expect-error: the service keeps files, and `files` is missing
     service({ ...bare, keepsFiles: true }, { dependencies: nothing }),
-    // @ts-expect-error: it keeps none
+    // @ts-expect-error: the service keeps no files
     service(bare, { dependencies: nothing, files }),
-    // @ts-expect-error: so it is given no object store
+    // @ts-expect-error: a service without files gets no object store
     service(bare, { dependencies: ({ objectStore }) => ({ objectStore }) }),
 
     service(stored, { dependencies: ({ database }) => ({ database }), jobs: [work] }),
-    // @ts-expect-error: jobs are stored
+    // @ts-expect-error: jobs need a database
     service(bare, { dependencies: nothing, jobs: [work] }),
-    // @ts-expect-error: it has no database
+    // @ts-expect-error: the service has no database
     service(bare, { dependencies: ({ database }) => ({ database }) }),
-    // @ts-expect-error: events are published by the outbox
+    // @ts-expect-error: the outbox publishes events, so there is no event bus
     service(stored, { dependencies: ({ eventBus }) => ({ eventBus }) }),
 
     service({ ...stored, consumes: ['a.b.v1'] }, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
-    // @ts-expect-error: it consumes a.b.v1
+    // @ts-expect-error: the handler of a.b.v1 is missing
     service({ ...stored, consumes: ['a.b.v1'] }, { dependencies: nothing }),
-    // @ts-expect-error: and c.d.v1
+    // @ts-expect-error: the handler of c.d.v1 is missing
     service({ ...stored, consumes: ['a.b.v1', 'c.d.v1'] }, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
-    // @ts-expect-error: it consumes nothing
+    // @ts-expect-error: the service consumes nothing
     service(stored, { dependencies: nothing, consumes: { 'a.b.v1': happened } }),
     service(
       { ...stored, consumes: ['a.b.v1'] },
-      // @ts-expect-error: it does not consume c.d.v1
+      // @ts-expect-error: the service does not consume c.d.v1
       { dependencies: nothing, consumes: { 'a.b.v1': happened, 'c.d.v1': happened } },
     ),
     service(
       { ...stored, consumes: ['a.b.v1'] },
       {
         dependencies: nothing,
-        // @ts-expect-error: a handler takes what its reaction decodes
+        // @ts-expect-error: the handler expects other data than its reaction decodes
         consumes: { 'a.b.v1': { ...happened, handle: () => async (event: { data: string }) => void event.data } },
       },
     ),
 
     service({ ...stored, consumes: [tenantDeleted.type] }, { dependencies: nothing, onTenantEnd }),
-    // @ts-expect-error: it consumes the deletion of tenants
+    // @ts-expect-error: a service that consumes the deletion of tenants must handle it
     service({ ...stored, consumes: [tenantDeleted.type] }, { dependencies: nothing, onTenantEnd: keeping }),
-    // @ts-expect-error: it does not consume it
+    // @ts-expect-error: the service does not consume the deletion of tenants
     service(stored, { dependencies: nothing, onTenantEnd }),
     service(
       { ...stored, consumes: [tenantDeleted.type] },
-      // @ts-expect-error: onTenantEnd handles it
+      // @ts-expect-error: onTenantEnd already handles the deletion of tenants
       { dependencies: nothing, onTenantEnd, consumes: { [tenantDeleted.type]: happened } },
     ),
   ];
@@ -275,7 +275,7 @@ test('a service is given clients of the units that it calls, and of no other', (
     {
       dependencies: ({ calls }) => ({
         evaluation: () => calls.evaluation.getEvaluation,
-        // @ts-expect-error it is not among the calls
+        // @ts-expect-error session is not among the declared calls
         session: () => calls.session.getTranscript,
       }),
       onTenantEnd: keeping,
@@ -288,7 +288,7 @@ test('a service is given clients of the units that it calls, and of no other', (
   );
   t.is(typeof deps.evaluation(), 'function');
   service(notes, {
-    // @ts-expect-error there are no calls
+    // @ts-expect-error the service declares no calls
     dependencies: ({ calls }) => ({ session: () => calls.session.getTranscript }),
     onTenantEnd: keeping,
   });
@@ -332,7 +332,7 @@ test('a deleted tenant is marked and closed once, and finished by a job that is 
   const { dependencies } = await startService(t, ending, { database, log: silent });
   const event = deletion(1);
   await dependencies.eventBus.publish([event, deletion(2)]);
-  await dependencies.eventBus.publish([event]); // delivery is at least once
+  await dependencies.eventBus.publish([event]); // the event is delivered twice, because delivery is at least once
 
   await eventually('the job is done', async () => {
     const { count } = (await database.transactShared(({ knex }) => knex('jobs').count().first())) ?? {};

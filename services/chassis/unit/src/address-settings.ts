@@ -12,7 +12,7 @@ export interface UsedEndpoint {
   endpoint: Exclude<Endpoint, 'ops'>;
 }
 
-/** One `host:port`, or several, as `rpcTarget` takes them. */
+/** One `host:port`, or several, in the format of `rpcTarget`. */
 const rpcAddress = z
   .string()
   .check(({ value, issues }) => {
@@ -25,14 +25,14 @@ const rpcAddress = z
   })
   .meta({ title: 'host:port' });
 
-/** A server by HTTP has one address, without a path. */
+/** An HTTP server has one address, without a path. */
 const httpAddress = httpUrl.refine((url) => {
   if (!URL.canParse(url)) return true;
   const { href, origin, port } = new URL(url);
   return href === `${origin}/` && port !== '0';
 }, 'has more than a host and a port');
 
-/** The settings by which a process of its own finds these endpoints, by their names. All are required. */
+/** Returns, by name, the settings with which a separate process finds these endpoints. All of them are required. */
 export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
   const settings = used.map(({ unit, endpoint }) => {
     const name = addressName(unit, endpoint);
@@ -42,9 +42,9 @@ export function addressSettings(used: readonly UsedEndpoint[]): Record<string, S
 }
 
 /**
- * Reads them as a process of its own does.
- * @throws SettingsError also where a subgraph would be called without encryption although the mesh is encrypted. Public endpoints take
- * no part in that: what encrypts them stands before them.
+ * Reads the addresses as a separate process does.
+ * @throws SettingsError also if a subgraph would be called without encryption although the mesh is encrypted. This does not apply to public
+ * endpoints, because a proxy in front of them encrypts.
  */
 export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): Record<string, string> {
   const addresses = readSettings(env, addressSettings(used));

@@ -12,8 +12,9 @@ import { redisEngines } from '@parley/live/redis/redis-engines';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
 /**
- * The dependencies of a unit in a process of its own, from the environment. With `REDIS_URL` all processes share key-value store and
- * event log; without it they are in memory, so that units which share them have to run in one process. Production requires it.
+ * Makes the dependencies of a unit in a separate process, as configured by the environment. With `REDIS_URL`, which production requires,
+ * all processes share key-value store and event log. Without it both are in memory, so that units which share them have to run in one
+ * process.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectUnit(env: Environment): UnitDependencies & Part {

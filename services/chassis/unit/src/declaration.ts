@@ -4,33 +4,36 @@ import { listSettings, type Settings, type ValuesOf } from '@parley/kernel/setti
 import { portName, portSettings } from '@parley/kernel/settings/shared-settings';
 import type { MeshService } from '@parley/protos/mesh-services';
 
-/** The values that `defineUnit` and `service` need of a unit's settings. */
+/** The values that `defineUnit` and `service` need from a unit's settings. */
 export interface UnitConfig {
   /** Ports to listen on; 0 takes any free one. */
   opsPort: number;
   rpcPort?: number;
   graphPort?: number;
-  /** The limit of one answer of its subgraph, in bytes. */
+  /** The maximum size of one answer of the unit's subgraph, in bytes. */
   maxAnswerBytes?: number;
 }
 
 /**
- * The facts of a unit that are available without loading its code, so that commands start quickly. They determine the type of its code:
- * `defineUnit` and `service` require exactly what is declared here.
+ * The facts of a unit that are available without loading its code, so that commands start quickly. They determine the type of the code:
+ * `defineUnit` and `service` require exactly the declared members.
  */
 export interface UnitDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig> {
-  /** Also the prefix of its settings (`<NAME>_RPC_PORT`). */
+  /** The unit's name, also the prefix of its settings (`<NAME>_RPC_PORT`). */
   name: Name;
-  /** The endpoints that it serves beside the operators' port, which every unit has. */
+  /** The endpoints that the unit serves in addition to the operators' port, which every unit has. */
   serves: readonly Exclude<Endpoint, 'ops'>[];
   settings: Settings;
-  /** Reads them. @throws SettingsError naming every setting that is missing or wrong. */
+  /**
+   * Reads the unit's settings.
+   * @throws SettingsError naming every setting that is missing or wrong.
+   */
   readConfig(env: Environment): Config;
-  /** The units that it calls by gRPC. */
+  /** The units that this unit calls by gRPC. */
   calls?: readonly MeshService[];
-  /** The units that it calls by HTTP, at the endpoint that they have for clients. */
+  /** The units that this unit calls by HTTP, at their public endpoint. */
   callsByHttp?: readonly string[];
-  /** Whether it calls addresses outside the installation beside its engines, such as models or URLs of tenants. */
+  /** Whether the unit calls addresses outside the installation, apart from its engines, such as models or URLs of tenants. */
   callsOut?: boolean;
 }
 
@@ -41,7 +44,10 @@ export type ConfigOf<Declaration extends UnitDeclaration> = ReturnType<Declarati
 export type WithoutDefaults<Declaration extends UnitDeclaration> = Omit<Declaration, 'settings' | 'readConfig'> &
   Partial<Pick<Declaration, 'settings' | 'readConfig'>>;
 
-/** A declaration with its defaults: `settings` are those of its ports, and `readConfig` reads them as they are. */
+/**
+ * A declaration with its defaults. Default `settings`: the settings of its ports. Default `readConfig`: reads the settings and returns them
+ * unchanged.
+ */
 export type Declared<Given extends WithoutDefaults<UnitDeclaration>> = Given & {
   settings: SettingsOf<Given>;
   readConfig(
@@ -53,10 +59,13 @@ type SettingsOf<Given extends WithoutDefaults<UnitDeclaration>> = Given extends 
   ? Own
   : ReturnType<typeof portSettings<Exclude<Given['serves'][number], 'public'> | 'ops'>>;
 
-/** Refuses keys that are not of `Declaration`, such as a misspelt one. */
+/** Refuses keys that `Declaration` does not have, such as a misspelt one. */
 export type OnlyKeysOf<Declaration, Given> = { [Key in Exclude<keyof Given, keyof Declaration>]: never };
 
-/** Checks a declaration and adds its defaults. @throws Error where it serves an endpoint and has no setting for its port. */
+/**
+ * Checks a declaration and adds its defaults.
+ * @throws Error if the unit serves an endpoint and has no setting for its port.
+ */
 export function declareUnit<const Given extends WithoutDefaults<UnitDeclaration>>(
   given: Given & OnlyKeysOf<UnitDeclaration, Given>,
 ): Declared<Given> {

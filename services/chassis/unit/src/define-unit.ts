@@ -10,7 +10,7 @@ import type { UsedEndpoint } from './address-settings.ts';
 import type { ConfigOf, UnitConfig, UnitDeclaration } from './declaration.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
-/** Clients of the units that a declaration calls, by their names. They may be called once the unit starts. */
+/** Clients of the units that a declaration calls, by unit name. They may be called once the unit starts. */
 export type CallsOf<Declaration extends UnitDeclaration> = {
   readonly [Unit in Declaration extends { calls: readonly (infer Called extends MeshService)[] }
     ? Called
@@ -31,20 +31,20 @@ export interface UnitDefinition<
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
-  /** The endpoints of other units that it uses beside those of its `calls` and `callsByHttp`. */
+  /** Returns the endpoints of other units that the unit uses in addition to those of its `calls` and `callsByHttp`. */
   uses?(): Promise<readonly UsedEndpoint[]>;
-  /** Makes the dependencies of its use cases. Opens nothing. */
+  /** Makes the dependencies of the use cases. Opens nothing. */
   dependencies(provided: Dependencies & Provided<Declaration>): Deps;
-  /** Its own parts, in their start order; started after its clients. */
+  /** The unit's own parts, in the order in which they start; started after its clients. */
   parts?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
-  /** Its servers: started last, and left out in tests of its use cases. */
+  /** The unit's servers. They start last, and are omitted in tests of its use cases. */
   servers?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
 }
 
 export interface UnitOptions {
   /** Default: a logger with the unit's name. */
   log?: Logger;
-  /** False: without servers, for tests that call its use cases. Default true. */
+  /** False: without servers, for tests that call the unit's use cases. Default true. */
   servers?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface BuiltUnit<Deps> extends Unit {
   deps: Deps;
 }
 
-/** A unit to build, as often as processes and tests need it. */
+/** A unit that processes and tests can build any number of times. */
 export interface DefinedUnit<
   Name extends string,
   Config extends UnitConfig,
@@ -60,14 +60,14 @@ export interface DefinedUnit<
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
   readonly calls: readonly MeshService[];
-  /** The endpoints of other units that this unit uses. When the unit runs in a separate process, it needs their addresses. */
+  /** Returns the endpoints of other units that this unit uses. If the unit runs in a separate process, it needs their addresses. */
   uses(): Promise<readonly UsedEndpoint[]>;
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }
 
 /**
- * Defines a unit by its declaration and its code. It consists of the operators' port with health, readiness and metrics; clients of
- * other units; its own parts; its servers. They start in this order and stop in reverse.
+ * Defines a unit by its declaration and its code. It consists of the operators' port with health, readiness and metrics; clients of other
+ * units; its own parts; its servers. These start in this order and stop in reverse.
  */
 export function defineUnit<
   const Declaration extends UnitDeclaration,

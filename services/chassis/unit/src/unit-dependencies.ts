@@ -5,8 +5,8 @@ import type { EventLog } from '@parley/live/event-log/event-log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 
 /**
- * The dependencies of every unit: the engines that all processes share, and the addresses of other units. Made once per process: by
- * `connectUnit` for a unit of its own, by the one-process mesh for all its units together.
+ * The dependencies of every unit: the engines that all processes share, and the addresses of other units. They are made once per process:
+ * by `connectUnit` for a unit in a separate process, by the one-process mesh for all its units together.
  */
 export interface UnitDependencies {
   keyValue: KeyValue;

@@ -9,7 +9,7 @@ import { type UnitHttpOptions, unitHttp } from './unit-http.ts';
 
 const { signal } = new AbortController();
 
-/** A client of the unit `bells`, which answers so. */
+/** A client of the unit `bells`, whose server uses `answer`. */
 async function clientOf(
   t: ExecutionContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,

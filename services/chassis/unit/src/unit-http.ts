@@ -4,10 +4,10 @@ import type { Addresses } from '@parley/kernel/processes/addresses';
 import { currentRequestId } from '@parley/kernel/telemetry/request-context';
 
 export interface UnitHttpOptions {
-  /** The unit that is called, one of the caller's `callsByHttp`. */
+  /** The called unit, one of the caller's `callsByHttp`. */
   unit: string;
   addresses: Pick<Addresses, 'of'>;
-  /** Time limit of one call in ms, including its answer. */
+  /** Time limit of one call in ms, including its response. */
   timeoutMs: number;
   /** Maximum bytes of an answer. */
   maxBytes: number;
@@ -31,8 +31,8 @@ export interface UnitHttpAnswer {
 export type UnitHttp = (path: string, request: UnitHttpRequest) => Promise<UnitHttpAnswer>;
 
 /**
- * A client of another unit's public HTTP. It resolves with every status, and follows no redirect.
- * @throws DomainError `unavailable`, with the cause, where the unit cannot be reached, is too slow, or answers too much
+ * A client of another unit's public HTTP endpoint. A call resolves for every status, and follows no redirect.
+ * @throws DomainError `unavailable`, with the cause, if the unit cannot be reached, is too slow, or sends too large a response
  */
 export function unitHttp({ unit, addresses, timeoutMs, maxBytes }: UnitHttpOptions): UnitHttp {
   return async (path, { method = 'GET', token, body, signal }) => {
