@@ -4,7 +4,7 @@ import { requestOf } from './request-of.ts';
 
 type UseCase = (dependencies: never, ...given: never[]) => unknown;
 
-/** Use cases without their first argument; those that take a request take only its caller. */
+/** Use cases without their first argument. A use case that takes a request takes only the request's caller here. */
 export type Bound<UseCases extends Record<string, UseCase>> = {
   [Name in keyof UseCases]: UseCases[Name] extends (dependencies: never, ...given: infer Given) => infer Answer
     ? (...given: WithCaller<Given>) => Answer
@@ -16,8 +16,8 @@ type WithCaller<Given extends unknown[]> = Given extends [infer Request extends 
   : Given;
 
 /**
- * Binds use cases to their dependencies, for tests that call many of them. A caller is given to them as a request without an effect key,
- * whose client never disconnects.
+ * Binds use cases to their dependencies, for tests that call many of them. The given caller becomes a request without an effect key, whose
+ * client never disconnects.
  */
 export function bound<UseCases extends Record<string, UseCase>>(
   useCases: UseCases,
@@ -41,7 +41,7 @@ type AtEdge<UseCases extends Record<string, UseCase>> = {
     : never;
 };
 
-/** Use cases that need a tenant, for any caller: as an edge does, they refuse one without with `NO_TENANT`. */
+/** Lets any caller call use cases that need a tenant. As an edge does, it refuses a caller without a tenant with `NO_TENANT`. */
 export function atEdge<UseCases extends Record<string, UseCase>>(useCases: UseCases): AtEdge<UseCases> {
   const entries = Object.entries(useCases).map(([name, useCase]) => [
     name,

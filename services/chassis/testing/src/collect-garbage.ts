@@ -3,7 +3,9 @@ import { runInNewContext } from 'node:vm';
 
 let gc: (() => void) | undefined;
 
-/** V8's own `gc`. No flag of the process, which would keep it from sharing the compile cache with others. */
+/**
+ * Calls V8's own `gc`. No flag of the process enables it, because such a flag would prevent sharing the compile cache with other processes.
+ */
 export function collectGarbage(): void {
   gc ??= gcOfNewContext();
   gc();

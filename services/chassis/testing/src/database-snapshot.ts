@@ -14,14 +14,14 @@ import { schemaHash } from './schema-hash.ts';
 
 const cacheFolder = fileURLToPath(new URL('../../../../node_modules/.cache/parley/', import.meta.url));
 
-/** The file of the empty cluster that embedded databases start from. The first start without it writes it. */
+/** Returns the file of the empty cluster from which embedded databases start. The first start that finds no such file writes it. */
 export function databaseSnapshot(): string {
   return join(cacheFolder, `pglite-${pgliteVersion()}.tar`);
 }
 
 /**
- * A cluster for `startEmbeddedDatabase` with these schemas, migrated, under their own names. The first call makes it, and another one
- * when a migration or PGlite has changed.
+ * Returns a cluster for `startEmbeddedDatabase` with these schemas, migrated, under their own names. The first call makes the cluster; it
+ * is made again when a migration or PGlite has changed.
  */
 export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<string> {
   const hashes = await Promise.all(schemas.map(async (schema) => `${schema.name} ${await schemaHash(schema)}`));
@@ -36,7 +36,7 @@ export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<st
   });
 }
 
-/** A cluster filled by `fill`, cached under the `hash` of its content; files of the same label and another hash are deleted. */
+/** Returns a cluster filled by `fill`, cached under the `hash` of its content. Files with the same label and another hash are deleted. */
 export async function filledSnapshot(
   label: string,
   hash: string,
@@ -64,7 +64,7 @@ export async function filledSnapshot(
     await db.exec('CHECKPOINT');
     const dump = await db.dumpDataDir('none');
     mkdirSync(cacheFolder, { recursive: true });
-    const temporary = `${file}.${randomUUID()}`; // renamed when complete, unless another process was first
+    const temporary = `${file}.${randomUUID()}`; // renamed when complete, unless another process has written the file
     await writeFile(temporary, dump.stream());
     for (const other of readdirSync(cacheFolder)) {
       const isOld = other.startsWith(name) && other.endsWith('.tar') && other !== basename(file);

@@ -17,7 +17,7 @@ export interface DnsAnswer {
   aliases?: string[];
   /** The response code: 2 is SERVFAIL, 3 NXDOMAIN. Default 0. */
   code?: number;
-  /** Sets the truncation flag, so that the client retries over TCP, on which there is no server. */
+  /** Sets the truncation flag, so that the client retries over TCP, where no server listens. */
   truncated?: boolean;
 }
 
@@ -70,7 +70,7 @@ function record(name: string, type: number, data: Buffer): Buffer {
   return Buffer.concat([nameBytes(name), fixed, data]);
 }
 
-/** @param address IPv6 without an IPv4 address at its end */
+/** @param address IPv4, or IPv6 without an IPv4 address at its end */
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   const [before = '', after] = address.split('::');

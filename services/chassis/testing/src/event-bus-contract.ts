@@ -8,11 +8,11 @@ import { eventually } from './eventually.ts';
 import { createGate } from './gate.ts';
 
 export interface EventBusHarness {
-  /** A connection, as another process would open it; an in-process bus has only one. */
+  /** Opens a connection, as another process would; an in-process bus has only one connection. */
   connect(): Promise<EventBus>;
   /** Creates a topic and its dead-letter topic, if the engine requires that. */
   createTopic(topic: string): Promise<void>;
-  /** The dead letters of a topic so far. */
+  /** Returns the dead letters of a topic so far. */
   deadLetters(topic: string): Promise<DeadLetter[]>;
   /** Ends the bus and all its connections. */
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export interface EventBusHarness {
 /** No pauses between attempts in these tests. */
 const times: AttemptTimes = { backoffMs: () => 1 };
 
-/** The contract of every event bus, tested on those that `make` returns. */
+/** The contract of every event bus, tested on the buses that `make` returns. */
 export function eventBusContract(
   test: TestFn,
   name: string,
@@ -87,7 +87,7 @@ export function eventBusContract(
         t.false(busy.has(key), 'two of one key at once');
         busy.add(key);
         peak = Math.max(peak, busy.size);
-        if (busy.size > 1) company.open(); // the first one waits until another key is handled at the same time
+        if (busy.size > 1) company.open(); // the first event waits until another key is handled at the same time
         await company.pass();
         await new Promise(setImmediate);
         handled.set(key, [...(handled.get(key) ?? []), id]);
@@ -151,11 +151,11 @@ export function eventBusContract(
         group: 'a',
         topics: [topic],
         maxAttempts: 1,
-        handlerTimeoutMs: 3_000, // longer than until the stop
+        handlerTimeoutMs: 3_000, // longer than the time until the stop
         async handler(one) {
           if (when === 'after') take(one);
           entered.release();
-          await new Promise(() => undefined); // as if its process were killed
+          await new Promise(() => undefined); // as if the member's process had been killed
         },
       });
       const sent = [event('1'), event('1'), event('2')];
@@ -376,7 +376,7 @@ export function eventBusContract(
   });
 }
 
-/** Publishes like the relay: retries until the bus has accepted all. */
+/** Publishes as the relay does: retries until the bus has accepted all events. */
 async function publish(bus: EventBus, events: Envelope[]): Promise<void> {
   await eventually('the events are published', () =>
     bus.publish(events).then(
@@ -386,7 +386,7 @@ async function publish(bus: EventBus, events: Envelope[]): Promise<void> {
   );
 }
 
-/** A Buffer and a Uint8Array of the same bytes are the same payload. */
+/** Makes events comparable: a Buffer and a Uint8Array of the same bytes are the same payload. */
 function plain(event: Envelope | undefined) {
   return event && { ...event, data: [...event.data] };
 }

@@ -4,9 +4,9 @@ import { type Entry, type EventLog, SlowReader } from '@parley/live/event-log/ev
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** A log, empty or shared, because each test uses its own stream. */
+/** A log, empty or shared: each test uses its own stream. */
 export interface EventLogHarness {
-  /** A connection, as another replica would open it. */
+  /** Opens a connection, as another replica would. */
   connect(): Promise<EventLog>;
   /** Ends the log and all its connections. */
   close(): Promise<void>;
@@ -21,7 +21,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const texts = (entries: Entry[]) => entries.map(({ data }) => new TextDecoder().decode(data));
 const never = () => new AbortController().signal;
 
-/** The contract of every event log, tested on those that `make` returns. */
+/** The contract of every event log, tested on the logs that `make` returns. */
 export function eventLogContract(
   test: TestFn,
   name: string,
@@ -249,7 +249,7 @@ export function eventLogContract(
   });
 }
 
-/** The next `count` entries of a tail. */
+/** Returns the next `count` entries of a tail. */
 async function take(tail: AsyncIterable<Entry[]>, count: number): Promise<Entry[]> {
   const taken: Entry[] = [];
   for await (const entries of tail) {

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause between two checks. */
 const pauseMs = { min: 5, max: 250 };
-/** The pause as a multiple of the duration of the check, so that slow checks leave time to what they wait for. */
+/** The pause as a multiple of the duration of the check, so that slow checks leave time for the work that they wait for. */
 const pauseFactor = 4;
-/** The pause as a share of the time waited so far, so that a long wait costs little and is over little later. */
+/** The pause as a share of the time waited so far, so that a long wait costs little and yet ends soon after the condition holds. */
 const pauseShare = 0.05;
 
 /**
- * Waits for a condition: calls `check` every few milliseconds, less often where that is slow or the wait long, until it returns
- * something truthy, and returns that. Rejects, naming `what`, after `timeoutMs`. Default 30,000, for busy machines.
+ * Waits for a condition: calls `check` every few milliseconds, less often if `check` is slow or the wait is long, until it returns a truthy
+ * value, and returns this value. Rejects after `timeoutMs` with an error that names `what`. Default 30,000, for busy machines.
  */
 export async function eventually<T>(
   what: string,

@@ -18,8 +18,8 @@ export interface OnDatabase {
 }
 
 /**
- * Declares the same tests for the embedded database and, where `TEST_DATABASE_URL` names one, for a server. Under `CI` a missing
- * server is a failure.
+ * Declares the same tests for the embedded database and, if `TEST_DATABASE_URL` names a server, for the server. Under `CI` a missing server
+ * is a failure.
  */
 export function onEveryDatabase(declare: (on: OnDatabase) => void): void {
   for (const engine of ['embedded', 'server'] as const) {
@@ -29,8 +29,8 @@ export function onEveryDatabase(declare: (on: OnDatabase) => void): void {
 }
 
 /**
- * Declares tests for the server that `TEST_DATABASE_URL` names, without one for the embedded database: for code to which the two
- * make no difference beyond what other tests show on both.
+ * Declares tests for the server that `TEST_DATABASE_URL` names, otherwise for the embedded database. For code that behaves the same on
+ * both, apart from differences that other tests cover.
  */
 export function onOneDatabase(declare: (on: OnDatabase) => void): void {
   declare(onDatabase(defaultEngine()));

@@ -1,10 +1,10 @@
-/** A semaphore by which a test holds work at a point, instead of sleeping. */
+/** A semaphore with which a test holds work at a point, instead of sleeping. */
 export interface Gate {
-  /** Resolves when there is a permit or the gate is open. */
+  /** Resolves when there is a permit, or when the gate is open. */
   pass(): Promise<void>;
   /** Adds permits (default 1), each for one `pass`. */
   release(permits?: number): void;
-  /** From now on every `pass` resolves. */
+  /** Opens the gate: from now on every `pass` resolves. */
   open(): void;
 }
 

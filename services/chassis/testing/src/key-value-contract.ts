@@ -3,9 +3,9 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** A store, empty or shared, because each test uses its own keys. */
+/** A store, empty or shared: each test uses its own keys. */
 export interface KeyValueHarness {
-  /** A connection, as another replica would open it. */
+  /** Opens a connection, as another replica would. */
   connect(): Promise<KeyValue>;
   /** Ends the store and all its connections. */
   close(): Promise<void>;
@@ -13,7 +13,7 @@ export interface KeyValueHarness {
 
 const LONG = { ttlMs: 60_000 };
 
-/** The contract of every key-value store, tested on those that `make` returns. */
+/** The contract of every key-value store, tested on the stores that `make` returns. */
 export function keyValueContract(test: TestFn, name: string, make: () => Promise<KeyValueHarness>): void {
   async function setup(t: ExecutionContext) {
     const harness = await make();

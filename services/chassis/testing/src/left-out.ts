@@ -3,8 +3,8 @@ import test from 'ava';
 const declared = new Set<string>();
 
 /**
- * Declares one skipped test in place of tests whose engine is missing; under `CI`, one that fails. Test files that share a process
- * declare the same title once.
+ * Declares one skipped test in place of tests whose engine is missing; under `CI` the test fails. When test files in one process pass the
+ * same title, it is declared once.
  * @param title the skipped tests and the reason.
  */
 export function leftOut(title: string): void {

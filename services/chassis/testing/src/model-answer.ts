@@ -8,11 +8,11 @@ export interface ModelAnswer {
   thoughts?: string[];
   /** How a single string is split into deltas. Default `word`. */
   deltas?: 'word' | 'character' | 'whole';
-  /** How bytes are written: an event at once, byte by byte, or split inside multi-byte characters. Default `event`. */
+  /** How bytes are written: each event at once, byte by byte, or split inside multi-byte characters. Default `event`. */
   packets?: 'event' | 'byte' | 'split-utf8';
   /** A gate before the headers, for a server that is slow to respond. */
   beforeHeaders?: Gate;
-  /** A gate before each delta, thoughts included. */
+  /** A gate before each delta, including deltas of thoughts. */
   beforeDelta?: Gate;
   /** A gate before each byte of `packets: 'byte'`. */
   beforeByte?: Gate;
@@ -21,22 +21,25 @@ export interface ModelAnswer {
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
   /**
-   * Tools that the model calls after its text, in one step. The answer then ends with the format's finish reason for calls, and has no
-   * text unless one is given.
+   * Tools that the model calls after its text, in one step. The answer then ends with the format's finish reason for calls, and has no text
+   * unless a text is given.
    */
   toolCalls?: ScriptedToolCall[];
-  /** How the arguments of calls are split into deltas: `unit` splits surrogate pairs too. Google's are whole, or a value at a time. Default `whole`. */
+  /**
+   * How the arguments of calls are split into deltas: `unit` also splits surrogate pairs. Google's arguments are sent whole, or one value
+   * at a time. Default `whole`.
+   */
   argumentDeltas?: 'whole' | 'character' | 'unit';
-  /** Whether the deltas of several calls alternate, as only OpenAI's format has it. Default false. */
+  /** Whether the deltas of several calls alternate, which only OpenAI's format can express. Default false. */
   interleaved?: boolean;
-  /** The signature of the thoughts, or in OpenAI's and Google's formats of the first call: clients must send it back with the results. */
+  /** The signature of the thoughts; in OpenAI's and Google's formats, of the first call. Clients must send it back with the results. */
   signature?: string;
   /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
   json?: unknown;
   /**
-   * The end of the answer after all deltas: normally with `stop`, `length` or `content_filter`; `cut`: the socket is closed;
+   * The end of the answer after all deltas. A normal end with `stop`, `length` or `content_filter`; `cut`: the socket is closed;
    * `error-event`: an error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket
-   * stays open until the client disconnects; `endless`: the deltas are repeated until then. Default `stop`.
+   * stays open until the client disconnects; `endless`: the deltas are repeated until the client disconnects. Default `stop`.
    */
   ending?:
     | 'stop'
@@ -51,11 +54,11 @@ export interface ModelAnswer {
   /** The vendor's error name in an `error-event`, e.g. `overloaded_error`. Default: a server error. */
   error?: string;
   /**
-   * Sent in place of the format's own events, each as one packet, `beforeDelta` before each; `usage` is what is billed then. For streams
-   * that no SDK writes.
+   * Sent instead of the format's own events, each as one packet, with `beforeDelta` before each. `usage` is then the billed usage. For
+   * streams that no SDK would write.
    */
   packetsSent?: readonly (string | Uint8Array)[];
-  /** A parameter of requests that is refused with a 400, as old servers do. */
+  /** A request parameter that is refused with a 400, as old servers do. */
   refuses?: string;
   /** Whether the response is compressed, although no client requests that. */
   gzip?: boolean;
@@ -65,7 +68,7 @@ export interface ModelAnswer {
   headers?: Record<string, string>;
   /** Sent instead of everything above. */
   body?: string;
-  /** The usage sent with the response; omitted figures are counted words. Null: none, or zeros if the format requires some. */
+  /** The usage sent with the response; omitted figures are counted words. Null: no usage, or zeros if the format requires figures. */
   usage?: Partial<ModelUsage> | null;
 }
 
@@ -98,7 +101,7 @@ export interface ModelUsage {
   cached_tokens?: number;
 }
 
-/** The part of a request that tests read, as OpenAI's chat completions have it; other formats are translated. */
+/** The part of a request that tests read, as in OpenAI's chat completions; requests in other formats are translated. */
 export interface ChatRequestBody {
   model: string;
   messages: { role: string; content: unknown }[];

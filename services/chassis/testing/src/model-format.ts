@@ -10,7 +10,7 @@ export interface Answering {
   asTool: boolean;
   finish: 'stop' | 'length' | 'content_filter' | 'tool_calls';
   signature: string | undefined;
-  /** Undefined: omitted. */
+  /** Undefined if the usage is omitted. */
   usage: Required<ModelUsage> | undefined;
 }
 
@@ -27,10 +27,10 @@ export interface NumberedCall extends Required<Pick<ScriptedToolCall, 'id' | 'na
   pieces: string[];
 }
 
-/** One wire format of model providers. Events are bytes, as they are sent. */
+/** One wire format of model providers. Events are the bytes that are sent. */
 export interface ModelFormat {
   name: ModelFormatName;
-  /** The request in OpenAI's terms; undefined if the path does not belong to this format. */
+  /** Returns the request in OpenAI's terms; undefined if the path does not belong to this format. */
   read(path: string, body: Record<string, unknown>): ReadRequest | undefined;
   streamType: string;
   /** Events before the text. */
@@ -73,7 +73,7 @@ export function callsOf({ toolCalls = [], argumentDeltas = 'whole' }: ModelAnswe
   });
 }
 
-/** The billed usage: the scripted figures, otherwise the number of words. */
+/** Returns the billed usage: the scripted figures, otherwise the number of words. */
 export function usageOf({ messages }: ChatRequestBody, { usage }: ModelAnswer, pieces: string[]): Required<ModelUsage> {
   const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
   const prompt = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));

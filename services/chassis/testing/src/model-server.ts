@@ -37,15 +37,15 @@ export interface ReceivedRequest {
   /** The path with its query. */
   path: string;
   headers: IncomingMessage['headers'];
-  /** In OpenAI's terms, whatever the format. */
+  /** In OpenAI's terms, for every format. */
   body: ChatRequestBody;
   /** The tool calls and results in the request. */
   sent: SentTools;
   /** The request body as sent. */
   text: string;
-  /** The billed usage, set when the whole answer has been sent, even if the answer does not contain it. */
+  /** The billed usage. Set when the whole answer has been sent, even if the answer does not contain the usage. */
   billed?: BilledTokens;
-  /** `cancelled`: the client closed the socket before the end. `cut`: the server did, by its script. */
+  /** `cancelled`: the client closed the socket before the end. `cut`: the server closed it, as scripted. */
   state: 'running' | 'finished' | 'cancelled' | 'cut';
 }
 
@@ -86,8 +86,8 @@ export interface ModelServer {
 }
 
 /**
- * Starts an HTTP server on loopback that streams in the formats of OpenAI, Anthropic, Google and Amazon Bedrock, each at its own paths,
- * answered by a script; in OpenAI's also without a stream. It replaces model providers in tests, behind a real socket.
+ * Starts an HTTP server on loopback that streams scripted answers in the formats of OpenAI, Anthropic, Google and Amazon Bedrock, each
+ * format at its own paths; in OpenAI's format also without a stream. It replaces model providers in tests, behind a real socket.
  */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   let script: ModelScript = options.script ?? {};
@@ -99,7 +99,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   };
 
   const http = createServer((request, response) => {
-    // The client disconnected before its request was complete.
+    // A rejection means that the client disconnected before its request was complete.
     handle(request, response).catch(() => response.destroy());
   });
   http.on('connection', (socket) => {
@@ -257,7 +257,7 @@ async function give(response: ServerResponse, received: ReceivedRequest, read: R
   json(response, 200, wholeAnswer(answering, pieces.join(''), calls));
 }
 
-/** Sends each packet separately, so that a client need not wait for the end. */
+/** Sends each packet separately, so that clients receive packets before the end. */
 async function sendPackets(
   response: ServerResponse,
   received: ReceivedRequest,
@@ -302,7 +302,7 @@ async function stream(
         if (answer.byteDelayMs) await delay(answer.byteDelayMs);
       }
       if (response.destroyed) return;
-      // Waits for an iteration of the event loop, so that each packet is sent separately.
+      // Waits for an iteration of the event loop, so that packets are sent separately.
       if (!response.write(packet)) await drainedOrClosed(response);
       if (answer.packets !== undefined && answer.packets !== 'event') await nextTick();
     }
@@ -339,7 +339,7 @@ async function stream(
       return;
     case 'cut':
       received.state = 'cut';
-      // The chunked body stays incomplete, so the client must notice.
+      // The chunked body stays incomplete, which the client must notice.
       return void response.socket?.end();
     case 'error-event':
       return void response.end(format.error(answer.error));
@@ -354,7 +354,7 @@ async function stream(
   }
 }
 
-/** The events of all calls, one after another or interleaved. */
+/** Returns the events of all calls, one call after another or interleaved. */
 function inOrder(calls: Buffer[][][], { interleaved = false }: ModelAnswer): Buffer[][] {
   if (!interleaved) return calls.flat();
   const longest = Math.max(0, ...calls.map(({ length }) => length));

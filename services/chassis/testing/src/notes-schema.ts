@@ -1,6 +1,6 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** The tables of a small service: notes and their lines of tenants, and people without a tenant. */
+/** The tables of a small service: notes of tenants with their lines, and people without a tenant. */
 export const notesSchema: SchemaDeclaration = {
   name: 'notes',
   tables: { notes: 'tenant', lines: 'tenant', people: 'people' },

@@ -129,7 +129,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
 
   storeTest('a reader may stop before or after the first byte', async (t, { store, key }) => {
     await store.put(key('a'), Buffer.alloc(900_000), plain);
-    for (let n = 0; n < 60; n++) (await store.get(key('a'))).body.destroy(); // more than a pool has connections
+    for (let n = 0; n < 60; n++) (await store.get(key('a'))).body.destroy(); // more than the number of connections in a pool
     for (let n = 0; n < 60; n++) {
       for await (const _ of (await store.get(key('a'))).body) break;
     }

@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 /** The stores of one test of the contract. */
 export interface ObjectStoreSetup {
   store: ObjectStore;
-  /** The same objects through another client, as in another process. */
+  /** The same store through another client, as in another process. */
   other: ObjectStore;
   /** A key below the test's own prefix. */
   key(name: string): string;

@@ -5,7 +5,7 @@ import type { ObjectStoreTest } from './object-store-test.ts';
 const minute = 60_000;
 const whole = { maxBytes: 1_000_000 };
 
-/** The contract of every object store's signed URLs: what they allow, and what they refuse. */
+/** The contract of the signed URLs of every object store: what they allow, and what they refuse. */
 export function objectUrlContract(storeTest: ObjectStoreTest): void {
   storeTest(
     'an upload to a signed URL is stored with its type, and can be read from another URL',
@@ -106,7 +106,7 @@ function put(url: string, contentType: string | undefined, body: string): Promis
   });
 }
 
-/** Forgeries of a URL: another key, a later expiry, another signature, none at all. */
+/** Returns forgeries of a URL: with another key, a later expiry, another signature, or no signature. */
 function changesOf(url: string, otherKey: string): [string, string][] {
   const { origin, pathname, searchParams } = new URL(url);
   const changes: [string, string][] = [['no query', origin + pathname]];
@@ -119,7 +119,7 @@ function changesOf(url: string, otherKey: string): [string, string][] {
     const without = new URLSearchParams(searchParams);
     without.delete(name);
     changes.push([`no ${name}`, `${origin}${pathname}?${without}`]);
-    // Changes the middle, because the last character of base64 may have unused bits.
+    // Changes a character in the middle, because the last character of base64 may have unused bits.
     const middle = Math.floor(value.length / 2);
     const changed = new URLSearchParams(searchParams);
     changed.set(name, value.slice(0, middle) + (value[middle] === '1' ? '2' : '1') + value.slice(middle + 1));

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { CallerRequest } from '@parley/kernel/caller-request';
 
-/** The request of a caller for a use case. Without a signal its client never disconnects. */
+/** Returns a request of the caller for a use case. Without a signal its client never disconnects. */
 export function requestOf<C extends Caller>(
   caller: C,
   {

@@ -5,8 +5,8 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { Knex } from 'knex';
 
 /**
- * Differs where two declarations make different tables. It covers the statements of all migrations, which are recorded instead of run
- * (`raw` returns no rows), and the code that the chassis runs beside them.
+ * Returns a hash that differs if two declarations create different tables. It covers the statements of all migrations, which are recorded
+ * and not run (`raw` returns no rows), and the code that the chassis runs in addition.
  */
 export async function schemaHash({ tables, migrations }: SchemaDeclaration): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(tables));

@@ -6,13 +6,13 @@ import { Client } from 'pg';
 import { schemaHash } from './schema-hash.ts';
 
 /**
- * The migrated schemas of one declaration in one database, reused by the tests of all processes: emptying a schema is twenty times as
- * fast as migrating one.
+ * The migrated schemas of one declaration in one database, reused by the tests of all processes, because emptying a schema is twenty times
+ * as fast as migrating one.
  */
 export interface SchemaPool {
   /**
-   * Waits for a free schema, which is migrated, empty and exclusive until `release`. Returns its name.
-   * @param atOnce does not wait, for who has one already: tests that each wait for a second one would wait for each other
+   * Waits for a free schema and returns its name. The schema is migrated, empty and exclusive until `release`.
+   * @param atOnce does not wait. For a test that already has a schema: tests that all wait for a second schema would wait for each other
    */
   take(options?: { atOnce: boolean }): Promise<string>;
   release(schemaName: string): Promise<void>;
@@ -36,7 +36,7 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
 
   async function lockNext(): Promise<number> {
     const { rows } = await connection.query<{ n: number }>(
-      // Advisory locks are reentrant: this connection could lock its own ones again.
+      // Advisory locks are reentrant: this connection could lock a schema again that it already holds.
       `SELECT n FROM generate_series(1, 1000) AS n
         WHERE CASE WHEN n = ANY ($1::integer[]) THEN false ELSE pg_try_advisory_lock(hashtext($2), n) END LIMIT 1`,
       [[...taken], name],
@@ -59,7 +59,7 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
     async take({ atOnce } = { atOnce: false }) {
       if (places > 0 || atOnce) places -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
-      const locked = lastLock.then(lockNext); // one at a time, because each needs `taken` of those before
+      const locked = lastLock.then(lockNext); // one at a time, because each call reads the `taken` of earlier ones
       lastLock = locked.catch(() => undefined);
       const n = await locked;
       const schemaName = `${name}_${n}`;
@@ -79,16 +79,16 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
 type Connection = Pick<Client, 'query'>;
 
 /**
- * A connection for the lifetime of the process, which does not keep it alive. Its locks mark the schemas that this process uses; a
- * pooled connection would lose them when a statement fails.
+ * Opens a connection for the lifetime of the process; it does not keep the process alive. Its locks mark the schemas that this process
+ * uses; a pooled connection would lose the locks when a statement fails.
  */
 async function processConnection(url: string): Promise<Connection> {
-  const client: Client & { ref?(): void; unref?(): void } = new Client(url); // its types leave these two out
-  client.on('error', () => undefined); // lost while idle: the next statement fails
+  const client: Client & { ref?(): void; unref?(): void } = new Client(url); // the types of `pg` lack `ref` and `unref`
+  client.on('error', () => undefined); // after a loss while idle, the next statement fails
   await client.connect();
   client.unref?.();
   let running = 0;
-  // Queued here, because `pg` deprecates its own queue of statements.
+  // Statements are queued here, because `pg` deprecates its own queue.
   let last: Promise<unknown> = Promise.resolve();
   const query = async (...statement: [string, unknown[]?]) => {
     running += 1;
@@ -133,13 +133,13 @@ async function makeSchema(
   await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${await catalogueOf(connection, schemaName)}'`);
 }
 
-/** SQL that drops a schema with its roles. */
+/** Returns SQL that drops a schema with its roles. */
 export function dropSchemaSql(schemaName: string): string {
   const { tenant, shared } = rolesOf(schemaName);
   return `DROP SCHEMA IF EXISTS ${schemaName} CASCADE; DROP ROLE IF EXISTS ${tenant}, ${shared}`;
 }
 
-/** Whether the schema exists and tests have changed nothing but its rows. */
+/** Reports whether the schema exists and tests have changed only its rows. */
 async function isUnchanged(connection: Connection, schemaName: string): Promise<boolean> {
   const { rows } = await connection.query<{ catalogue: string | null }>(
     `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS catalogue`,
@@ -149,7 +149,7 @@ async function isUnchanged(connection: Connection, schemaName: string): Promise<
   return made !== undefined && made === (await catalogueOf(connection, schemaName).catch(() => undefined));
 }
 
-/** A hash of a schema's migrations and of everything in the database's catalogue about it and its roles. */
+/** Returns a hash of a schema's migrations and of everything that the database's catalogue has about the schema and its roles. */
 async function catalogueOf(connection: Connection, schemaName: string): Promise<string | undefined> {
   const { rows } = await connection.query<{ catalogue: string }>(
     `SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
@@ -172,8 +172,8 @@ async function catalogueOf(connection: Connection, schemaName: string): Promise<
 }
 
 /**
- * SQL that empties the written tables and restarts their ids; of a partitioned table only the written partitions, because there may be many. It reads no sequence of another schema, because that waits for a
- * concurrent truncation there.
+ * Returns SQL that empties the written tables and restarts their ids. Of a partitioned table it empties only the written partitions,
+ * because there may be many. It reads no sequence of another schema, because that would wait for a concurrent truncation there.
  */
 function emptySchemaSql(schemaName: string): string {
   return `

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import type { ServiceImplementation, TsProtoServiceDefinition } from 'nice-grpc';
 import { stubRpc } from './stub-rpc.ts';
 
-/** The addresses and lifecycle of a stub, for the units that call it. */
+/** The addresses and the lifecycle of a stub, for the units that call the stub. */
 export interface StubMesh {
   callers: Callers;
   /** Where the stub's address is announced, under its unit's name. */
@@ -16,15 +16,15 @@ export interface StubMesh {
 
 export interface ServedStub {
   readonly address: string;
-  /** Ends it, as in an outage of its unit. */
+  /** Stops the stub, as in an outage of its unit. */
   stop(): Promise<void>;
   /** Serves again at the same address. */
   restart(): Promise<void>;
 }
 
 /**
- * Serves a gRPC service of another unit over loopback, with the methods that the test uses (`stubRpc`), until the test's teardown.
- * The unit is the one that the definition's name says: `identity` for `parley.identity.v1.IdentityService`.
+ * Serves a gRPC service of another unit over loopback, with the methods that the test uses (`stubRpc`), until the test's teardown. The unit
+ * is derived from the definition's name: `identity` for `parley.identity.v1.IdentityService`.
  */
 export async function serveStub<Definition extends TsProtoServiceDefinition>(
   t: Pick<ExecutionContext, 'teardown'>,

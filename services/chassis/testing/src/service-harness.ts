@@ -16,7 +16,7 @@ import type { ExecutionContext } from 'ava';
 import type { CompatServiceDefinition } from 'nice-grpc';
 import { testSchema } from './test-schema.ts';
 
-/** Dependencies for tests: engines in memory, and no other units but those announced in `addresses`. */
+/** Dependencies for tests: engines in memory, and no other units than those announced in `addresses`. */
 export function testDependencies(overrides: Partial<ServiceDependencies> = {}): ServiceDependencies {
   return {
     database: () => {
@@ -41,9 +41,9 @@ export interface ServiceOptions extends UnitOptions {
   env?: Environment;
   /** Replacements for dependencies of `testDependencies`. */
   dependencies?: Partial<ServiceDependencies>;
-  /** Default: a schema of the test's own, where the service has one. */
+  /** Default: a schema for this test, if the service has a schema. */
   database?: Database;
-  /** Whether that is migrated beforehand; if not, the unit does it. Default true. */
+  /** Whether the database is migrated beforehand; otherwise the unit migrates it. Default true. */
   migrated?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface GraphAnswer {
   errors?: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[];
 }
 
-/** A definition that is not inferred is that of a service without gRPC. */
+/** If `Rpc` was not inferred, the service has no gRPC. */
 type Calls<Rpc extends CompatServiceDefinition> = CompatServiceDefinition extends Rpc
   ? undefined
   : RpcClientPart<Rpc>['calls'];
@@ -61,17 +61,17 @@ type Calls<Rpc extends CompatServiceDefinition> = CompatServiceDefinition extend
 export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   unit: BuiltUnit<Deps>;
   dependencies: ServiceDependencies;
-  /** @throws Error where the service has no schema. */
+  /** @throws Error if the service has no schema. */
   readonly database: Database;
-  /** Calls its gRPC service; undefined where the service defines none. */
+  /** Calls the gRPC service; undefined if the service defines none. */
   rpc: Calls<Rpc>;
-  /** Queries its subgraph. */
+  /** Queries the service's subgraph. */
   graph(caller: Caller, query: string, variables?: object): Promise<GraphAnswer>;
-  /** The same, with the HTTP response; without the caller's token where there is none. */
+  /** Like `graph`, but returns the HTTP response; without a caller no token is sent. */
   askGraph(caller: Caller | null, query: string, variables?: object): Promise<Response>;
 }
 
-/** Starts a service on loopback, with a schema of its own where it has one; the test's teardown stops and removes both. */
+/** Starts a service on loopback, with a new schema if it has one. The test's teardown stops the service and removes the schema. */
 export async function startService<
   Name extends string,
   Config extends UnitConfig,

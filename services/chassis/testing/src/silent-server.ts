@@ -7,7 +7,7 @@ export async function startSilentServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Reads, so that it notices when the peer disconnects.
+    // Reads the socket, so that the server notices when the peer disconnects.
     socket
       .resume()
       .on('error', () => undefined)

@@ -1,6 +1,6 @@
 /**
- * A gRPC service for tests with the methods that a test uses. Every other method fails and names itself, so that an RPC that is added to
- * the service changes no stub.
+ * A gRPC service for tests with the methods that a test uses. Every other method fails with an error that names it, so that adding an RPC
+ * to the service changes no stub.
  * @param definition the generated definition of the service, e.g. `AgentServiceDefinition`.
  */
 export function stubRpc<Implementation extends object>(

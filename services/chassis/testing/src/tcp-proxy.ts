@@ -11,7 +11,7 @@ export interface TcpProxy {
   dropConnections(): void;
   /** Accepts connections again, on the same port. */
   restore(): Promise<void>;
-  /** Stalls the open connections without closing them; new ones work. */
+  /** Stalls the open connections without closing them; new connections work. */
   hold(): void;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function tcpProxy(upstream: NetConnectOpts): Promise<TcpProxy> {
     },
     hold() {
       for (const [client, target] of pairs) {
-        client.unpipe(target).resume(); // an unread socket would never see its end
+        client.unpipe(target).resume(); // a socket that is not read would not notice its end
         target.unpipe(client).resume();
       }
     },

@@ -11,13 +11,17 @@ export interface TestAuthority {
   /** Its own certificate, in PEM. */
   cert: string;
   /**
-   * A key with a certificate for these host names and IPv4 addresses. @param days until it expires; below 0 it has. Default 90
-   * @param from days until it is valid; default: it is, or was
+   * Issues a key with a certificate for these host names and IPv4 addresses.
+   * @param days until the certificate expires; below 0 it has expired. Default 90
+   * @param from days until the certificate becomes valid; default: it already is, or was before it expired
    */
   issue(names: string[], days?: number, from?: number): TestCertificate;
 }
 
-/** A certificate authority of its own. @param days until it expires */
+/**
+ * Makes a new certificate authority.
+ * @param days until its certificate expires
+ */
 export function testAuthority(name = 'authority of a test', days = 90): TestAuthority {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signer = { name, key: own.privateKey };
@@ -80,7 +84,7 @@ function alternativeNames(names: string[]): Buffer {
   return sequence(objectId('551d11'), element(0x04, sequence(...each)));
 }
 
-/** One of DER: its tag, its length and its content. */
+/** Encodes one element of DER: its tag, its length and its content. */
 function element(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const length = Buffer.alloc(2);

@@ -6,7 +6,7 @@ export { databaseSnapshot, migratedSnapshot } from './database-snapshot.ts';
 /** A PostgreSQL server, or PGlite in the test's process. */
 export type DatabaseEngine = 'server' | 'embedded';
 
-/** The server of `TEST_DATABASE_URL`, else the embedded database. */
+/** The server of `TEST_DATABASE_URL`, otherwise the embedded database. */
 export function defaultEngine(): DatabaseEngine {
   return process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded';
 }
@@ -14,10 +14,9 @@ export function defaultEngine(): DatabaseEngine {
 let started: Promise<EmbeddedDatabase> | undefined;
 
 /**
- * Connection string of a database for tests, which make their own schemas in it and close their connections. The embedded one is in
- * memory, starts with the first call and is shared by all tests of the process.
- *
- * @param snapshot the file that the embedded database starts from, used by the first call. Default: an empty cluster.
+ * Returns the connection string of a database for tests. Tests create their own schemas in it and close their connections. The embedded
+ * database is in memory, starts with the first call and is shared by all tests of the process.
+ * @param snapshot the file from which the embedded database starts; used by the first call. Default: an empty cluster.
  */
 export async function testDatabaseUrl(
   engine: DatabaseEngine = defaultEngine(),

@@ -13,9 +13,9 @@ export interface TestSchemaOptions {
   engine?: DatabaseEngine;
   /** Connects with this URL, e.g. as another user. */
   url?: string;
-  /** The most connections. Default 4. */
+  /** Maximum number of connections. Default 4. */
   poolSize?: number;
-  /** Moves `parley_now()` by so many ms. */
+  /** The offset of `parley_now()` in ms. */
   clockOffsetMs?: () => number;
   /** Whether the schema is migrated. Default true. */
   migrate?: boolean;
@@ -25,8 +25,8 @@ type ViewOptions = Omit<TestSchemaOptions, 'migrate'>;
 type Teardown = Pick<ExecutionContext, 'teardown'>;
 
 /**
- * An empty schema for one test, with its own name and roles. A migrated one comes from a pool, which makes it again where an earlier
- * test has changed its tables or roles.
+ * Returns an empty schema for one test, with its own name and roles. A migrated schema comes from a pool; the pool creates it again if an
+ * earlier test has changed its tables or roles.
  */
 export async function testSchema(
   t: Teardown,
@@ -37,14 +37,14 @@ export async function testSchema(
   const pool = await poolFor(schema, options.engine);
   const schemaName = await pool.take({ atOnce: holders.has(t) });
   holders.add(t);
-  t.teardown(() => pool.release(schemaName)); // teardowns run in reverse: after all its connections are closed
+  t.teardown(() => pool.release(schemaName)); // teardowns run in reverse order: after all connections have closed
   return open(t, schema, schemaName, options);
 }
 
-/** The tests that have a schema. */
+/** The tests that already have a schema. */
 const holders = new WeakSet<Teardown>();
 
-/** The test's teardown drops it. */
+/** Makes a schema without migrations; the test's teardown drops it. */
 async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options: ViewOptions): Promise<Database> {
   const schemaName = `test_${schema.name.slice(0, 20)}_${randomBytes(6).toString('hex')}`;
   const url = await testDatabaseUrl(options.engine);
@@ -57,7 +57,7 @@ async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options:
   return open(t, schema, schemaName, options);
 }
 
-/** The same schema through a pool of its own, as a second replica of the service has it. */
+/** Opens the same schema through a separate pool, as a second replica of the service does. */
 export async function replicaOf(
   t: Teardown,
   database: Database,
@@ -67,7 +67,7 @@ export async function replicaOf(
   return open(t, schema, database.schemaName, options);
 }
 
-/** Longer than a service would wait, for busy machines. */
+/** Longer than a service would wait, because test machines are busy. */
 const timeoutMs = 60_000;
 
 async function open(

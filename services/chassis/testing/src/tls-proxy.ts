@@ -4,16 +4,16 @@ import { listen } from '@parley/kernel/http/listen';
 import type { TestCertificate } from './test-authority.ts';
 
 export interface TlsProxyOptions {
-  /** `host:port` of a server that speaks no TLS. */
+  /** `host:port` of a server without TLS. */
   to: string;
   certificate: TestCertificate;
-  /** Whether clients ask for TLS first, as those of PostgreSQL do. */
+  /** Whether clients request TLS first, as PostgreSQL's clients do. */
   negotiated?: boolean;
   /** Changes data from the server, given the proxy's own port, without changing its length. */
   answers?: (bytes: Buffer, port: number) => Buffer;
 }
 
-/** A proxy that speaks TLS before a server that does not. */
+/** A proxy that adds TLS to a server without TLS. */
 export async function tlsProxy({ to, certificate, negotiated = false, answers }: TlsProxyOptions) {
   const secureContext = createSecureContext(certificate);
   const target = new URL(`tcp://${to}`);
@@ -41,7 +41,7 @@ export async function tlsProxy({ to, certificate, negotiated = false, answers }:
   const server = createServer((client) => {
     client.on('error', () => undefined);
     if (!negotiated) return encrypt(client);
-    // The client waits for the response before it sends more.
+    // The client waits for this response before it sends more.
     client.once('data', () => {
       client.write('S');
       encrypt(client);

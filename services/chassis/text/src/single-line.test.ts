@@ -36,7 +36,7 @@ const invisible = {
   tags: '\u{e0001}\u{e0041}\u{e0042}',
 };
 
-/** Within a text they take a place. */
+/** Characters without ink that take up space within a text. */
 const inkless = {
   'blank Braille': '\u2800',
   'annotation anchor': '\ufff9',

@@ -1,6 +1,6 @@
 import { type Context, Liquid } from 'liquidjs';
 
-/** Filters that liquidjs subjects to neither of its limits. */
+/** Filters to which liquidjs applies neither of its limits. */
 const unbounded = /_exp$|^(?:find|find_index|has|sum)$/;
 
 type TextForm = (this: { context: Context }, value: unknown) => string;
@@ -24,7 +24,7 @@ export function templateEngine(textForm: (value: unknown) => string = plainTextF
     return text;
   };
   const liquid = new Liquid({
-    templates: {}, // instead of the file system
+    templates: {}, // used instead of the file system
     ownPropertyOnly: true,
     strictFilters: true,
     parseLimit: 200_000,
@@ -43,14 +43,17 @@ export function plainTextForm(value: unknown): string {
   return isText(value) ? String(value) : JSON.stringify(value);
 }
 
-/** Whether `String` formats a value: a primitive, or one of Liquid's own objects (a range, `blank`). */
+/** Reports whether `String` formats a value: a primitive, or one of Liquid's own objects (a range, `blank`). */
 function isText(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return !Array.isArray(value) && prototype !== Object.prototype && prototype !== null;
 }
 
-/** Why a text is not a valid template, with the place but no quotation; undefined when it is valid. Completes "<path> …". */
+/**
+ * Returns why a text is not a valid template, with the position but without a quotation; undefined if the template is valid. Completes
+ * "<path> …".
+ */
 export function templateProblem(engine: Liquid, text: string): string | undefined {
   try {
     engine.parse(text);
@@ -62,7 +65,7 @@ export function templateProblem(engine: Liquid, text: string): string | undefine
   }
 }
 
-/** By the message of liquidjs, which quotes the template. */
+/** Derives the problem from the message of liquidjs, which itself must not be shown because it quotes the template. */
 function whatIsWrong(message: string): string {
   if (message.startsWith('undefined filter')) return 'uses an unknown filter';
   if (/^tag .* not found/su.test(message)) return 'uses a tag that is unknown, or not allowed here';

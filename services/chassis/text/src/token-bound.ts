@@ -1,15 +1,15 @@
 export type TokenBound = (text: string) => number;
 
 /**
- * Bytes of UTF-8, which no tokenizer exceeds, because a token is at least one byte. For English prose three to four times the real
- * figure.
+ * The number of UTF-8 bytes, which no tokenizer exceeds, because a token is at least one byte. For English prose this is three to four
+ * times the real number.
  */
 export const strictTokenBound: TokenBound = (text) => Buffer.byteLength(text);
 
 /**
- * A bound for texts that people write, with the usual tokenizers: a token for three lower-case letters of a word, two capitals, a
- * digit, a sign, or a byte beyond ASCII. For English prose twice the real figure. Random letters can take more tokens, so a caller
- * whose request the model refuses as too long falls back to `strictTokenBound`.
+ * A bound for texts that people write, with the usual tokenizers. It counts one token for three lower-case letters of a word, two capitals,
+ * a digit, a sign, or a byte beyond ASCII. For English prose this is twice the real number. Random letters can take more tokens, so a
+ * caller whose request the model refuses as too long falls back to `strictTokenBound`.
  */
 export const usualTokenBound: TokenBound = (text) => {
   let tokens = 0;
@@ -35,7 +35,7 @@ export const usualTokenBound: TokenBound = (text) => {
     endWord();
     const next = text.charCodeAt(at + 1);
     if (code === 32)
-      tokens += isSmall(next) || isCapital(next) ? 0 : 1; // a space belongs to the token of the word after it
+      tokens += isSmall(next) || isCapital(next) ? 0 : 1; // a space belongs to the token of the next word
     else if (code < 0x80) tokens += 1;
     else if (code < 0x800 || (code >= 0xd800 && code <= 0xdfff)) tokens += 2;
     else tokens += 3;
@@ -44,7 +44,7 @@ export const usualTokenBound: TokenBound = (text) => {
   return tokens;
 };
 
-/** In a longer run of letters each may be a token. */
+/** In a longer run of letters, each letter may be a token. */
 const longWord = 24;
 
 const isSmall = (code: number) => code >= 97 && code <= 122;

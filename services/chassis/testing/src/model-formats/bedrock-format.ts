@@ -110,7 +110,10 @@ function sentIn(body: unknown): SentTools {
   };
 }
 
-/** `application/vnd.amazon.eventstream`: lengths, their checksum, headers, payload, the checksum of it all. */
+/**
+ * Makes a frame of `application/vnd.amazon.eventstream`: the lengths, their checksum, headers, payload, and the checksum of the whole
+ * frame.
+ */
 function frame(headers: Record<string, string>, payload: string): Buffer {
   const all = Object.entries({ ...headers, ':content-type': 'application/json' });
   const head = Buffer.concat(all.map(([name, value]) => headerOf(name, value)));

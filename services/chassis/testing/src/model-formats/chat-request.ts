@@ -33,12 +33,12 @@ export function listIn(from: unknown, key: string): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** The object at this place in each of them that has one. */
+/** Returns the objects at this path in all given objects, without those that have none. */
 export function objectsIn(all: Record<string, unknown>[], ...path: string[]): Record<string, unknown>[] {
   return all.map((each) => objectIn(each, ...path)).filter((found) => found !== undefined);
 }
 
-/** The text of content, whatever its form. */
+/** Returns the text of content in any form. */
 export function textIn(content: unknown): string {
   if (typeof content === 'string') return content;
   return (Array.isArray(content) ? content : [content])

@@ -88,7 +88,7 @@ function textOf(content: unknown): string {
     .join('\n');
 }
 
-/** Splits arguments like Google streams them: value by value, with strings in two parts. */
+/** Splits arguments as Google streams them: value by value, with strings in two parts. */
 function valuesIn(value: unknown, jsonPath: string): object[] {
   if (Array.isArray(value)) return value.flatMap((item, at) => valuesIn(item, `${jsonPath}[${at}]`));
   if (isJsonObject(value)) return Object.entries(value).flatMap(([key, each]) => valuesIn(each, `${jsonPath}.${key}`));

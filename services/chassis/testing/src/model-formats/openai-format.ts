@@ -13,7 +13,7 @@ export const openaiFormat: ModelFormat = {
       : undefined,
   streamType: 'text/event-stream',
   opening: ({ request }) => [chunk(request, { delta: { role: 'assistant', content: '' }, finish_reason: null })],
-  // The format of compatible servers.
+  // Not in OpenAI's own format, but in that of compatible servers.
   thought: ({ request }, text) => chunk(request, { delta: { reasoning_content: text }, finish_reason: null }),
   delta: ({ request }, content) => chunk(request, { delta: { content }, finish_reason: null }),
   toolCall({ request, signature }, { index, id, name, pieces }) {
