@@ -18,11 +18,11 @@ import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
 const maxNameLength = 200;
-/** Time for a stopping agent to report its reply's usage before the call is cancelled, in ms. */
+/** Time in ms in which a stopping agent may still report the usage of its reply, before the call is cancelled. */
 const stopWaitMs = 1_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
-/** A change of a reply. `usage` includes lost calls of the agent; `citations` is null if there were no passages. */
+/** A change of a reply. `usage` includes calls of the agent that were lost; `citations` is null if there were no passages. */
 export interface ReplyChange {
   text: string;
   usage?: TurnUsage | undefined;
@@ -38,9 +38,9 @@ export interface ReplyChange {
 }
 
 /**
- * Streams one reply. Retries while the agent service is unreachable, e.g. during a restart, and no text has arrived. When the
- * signal aborts, the agent is asked to stop; its last output, in particular its exact usage, is streamed before the signal's reason
- * is thrown.
+ * Streams one reply. Retries while the agent service is unreachable, e.g. during a restart, and no text has arrived.
+ * When the signal aborts, this function asks the agent to stop, and streams the agent's last output, in particular the
+ * exact usage, before it throws the signal's reason.
  */
 export async function* askAgent(
   ports: Ports,
@@ -62,7 +62,7 @@ export async function* askAgent(
       const resumes = run.attempt > 1 || attempt > 1;
       const request = requestOf(turn, callId, { resumes, includesEarlierUsage: resumes && !isUsageKnown });
       const caller = serviceCaller('session', run.tenantId, run.data.requestId);
-      // The agent words a refusal by the model.
+      // If the model refuses the request, the agent's error has a message for users.
       const options = { signal: cancelled.signal, caller, expectedErrors: ['invalid' as const] };
       const requests = stoppable(request, signal, ended.signal);
       for await (const part of ports.agent.runTurn(requests, options)) {
@@ -95,14 +95,14 @@ export async function* askAgent(
   }
 }
 
-/** The request stream: the request, then a stop request if `signal` aborts before `endSignal`. */
+/** Returns the request stream: the request, then a stop request if `signal` aborts before `endSignal`. */
 async function* stoppable(request: RunTurnRequest, signal: AbortSignal, endSignal: AbortSignal) {
   yield request;
   await aborted(AbortSignal.any([signal, endSignal]));
   if (!endSignal.aborted) yield { stop: true };
 }
 
-/** A signal that aborts a fixed time after `signal`, unless disposed before. */
+/** Creates a signal that aborts a fixed time after `signal`, unless disposed before. */
 function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -123,17 +123,17 @@ function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   };
 }
 
-/** Whether the agent service itself is unreachable; false if it answered that no model is available. */
+/** Reports whether the agent service itself is unreachable; false if it answered that no model is available. */
 export function isAgentLost(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === undefined;
 }
 
-/** PostgreSQL cannot store NUL or lone surrogates. */
+/** Removes what PostgreSQL cannot store: NUL and lone surrogates. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** The tool's name may be invented by the model and of any length. */
+/** Converts a tool call for the database. A model may invent tool names of any length, so the name is cut. */
 function storableCall(call: ToolCallProto): ToolCall | undefined {
   return toolCallOf({ ...call, name: storable(call.name.slice(0, maxNameLength)) });
 }

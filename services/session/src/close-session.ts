@@ -13,7 +13,7 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** How long to wait for the process that runs the turn to end it, before this process does. */
+/** How long to wait until the process that runs the turn has ended the turn. After that, this process ends the turn. */
 const interruptTimeoutMs = 5_000;
 /** How often the database is polled while the event log is unavailable. */
 const pollMs = 100;
@@ -24,15 +24,16 @@ export interface CloseSession {
   status: EndStatus;
   /** Called with the session's row locked; if it returns true, the session stays open. */
   keepOpenIf?: (db: TenantDb) => Promise<boolean>;
-  /** The caller's. Aborted while the call is queued for the session's row, nothing is closed. */
+  /** The caller's signal. If it aborts while the call waits for the session's lock, nothing is closed. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Ends a session, or returns one that has ended as it is. @throws DomainError `notFound`
- * Only the process of a running turn knows the reply so far. So the turn is cancelled, and the transaction that stores its reply
- * also ends the session, which is marked as ending and takes no messages. If that process dies, the next holder of the lease does
- * so. After `interruptTimeoutMs` this call does, with the text in the log.
+ * Ends a session; returns a session that has already ended unchanged. @throws DomainError `notFound`
+ * Only the process that runs the turn knows the reply so far. So this function cancels the turn and marks the session
+ * as ending, so that it accepts no messages. The transaction in which that process stores the reply then also ends the
+ * session. If that process dies, the next holder of the turn's lease does this. After `interruptTimeoutMs` this
+ * function ends the session itself, with the text that is in the event log.
  */
 export async function closeSession(
   ports: Ports,
@@ -95,7 +96,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     ports.log.warn({ sessionId: id }, 'running turn did not end in time; ending it with its session');
     const [turn] = await turnStore(db).listOpen(id);
     if (!turn) return commitSessionEnd(ports, db, session, status);
-    // Still the turn that was read above: its end would have ended the session.
+    // This is the turn that was read above: if that turn had ended, the session would have ended with it.
     await interruptTurn(ports, db, {
       session: { ...session, endingAs: session.endingAs ?? status },
       turn,

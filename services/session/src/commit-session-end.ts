@@ -15,7 +15,10 @@ import { turnStore } from './turn-store.ts';
 
 export const expiryKind = 'session.expiry';
 
-/** The transaction has locked the session's row and ended its running turn, so that the evaluated transcript is complete. */
+/**
+ * Stores the end of a session. The transaction must have locked the session's row and ended its running turn, so that
+ * the evaluated transcript is complete.
+ */
 export async function commitSessionEnd(
   ports: Ports,
   db: TenantDb,

@@ -16,7 +16,7 @@ import {
 const hourMs = 60 * 60_000;
 
 export const sessionSettings = {
-  /** Read by the use cases. */
+  /** The settings that the use cases read. */
   settings: {
     historyTokens: setting(
       'SESSION_HISTORY_TOKENS',

@@ -8,7 +8,7 @@ import { syncKind } from './external-sync/sync-job.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
 
-/** Sessions closed at a time: each may wait some seconds for its running turn. */
+/** How many sessions are closed at a time; each may wait some seconds for its running turn. */
 const batchSize = 20;
 
 export const tenantEnd: TenantEnd<Ports, SessionConfig> = {

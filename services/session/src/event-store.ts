@@ -24,7 +24,7 @@ export function eventStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    /** At most `limit` events with ids above `after` and up to `upTo`, in order. */
+    /** Returns at most `limit` events with ids above `after` and up to `upTo`, in order. */
     async list(sessionId: number, { after, upTo, limit }: { after: EventId; upTo: EventId; limit: number }) {
       const from = eventIdParts(after);
       const to = eventIdParts(upTo);

@@ -14,8 +14,8 @@ export interface ExpiryJob {
 export const maxDelayMs = 20 * 24 * 60 * 60_000;
 
 /**
- * One job per session, due when the session would expire, and postponed if there were events since. So nothing scans for idle
- * sessions.
+ * Expires a session. Each session has one job, due when the session would expire and postponed after later events, so
+ * that nothing has to scan for idle sessions.
  */
 export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
   return job<ExpiryJob>({

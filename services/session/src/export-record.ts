@@ -1,7 +1,7 @@
 import type { Export } from '@parley/protos/parley/export/v1/export';
 import type { ExportKind, ExportRecordDto, ExportStatus } from './generated/schema.ts';
 
-/** An export as clients see it. @throws Error for an answer without one */
+/** Converts an export for clients. @throws Error if the export service's response contains no export */
 export function exportRecord(found: Export | undefined): ExportRecordDto {
   if (!found?.createdAt || !found.updatedAt) throw new Error('export answered without an export');
   const { id, kind, status, downloadUrl, errorMessage, fileSizeBytes, createdAt, updatedAt } = found;

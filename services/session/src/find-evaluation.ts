@@ -6,7 +6,10 @@ import { findSession } from './read-sessions.ts';
 /** Time limit in ms; enough for a transcript of about 30 MB. */
 const evaluationTimeoutMs = 15_000;
 
-/** Undefined until it is stored. The transcript is empty if it exceeds `maxTranscriptBytes`; with 0 it is not read. */
+/**
+ * Returns the evaluation of a session; undefined until it is stored. Its transcript is empty if it exceeds
+ * `maxTranscriptBytes`; with 0 the transcript is not read.
+ */
 export async function findEvaluation(
   ports: Ports,
   request: TenantRequest,

@@ -17,7 +17,7 @@ import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
 
-/** A failure includes the partial reply, which is stored if the turn was interrupted meanwhile. */
+/** A failure includes the partial reply, which is stored if the turn was interrupted before the failure. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply }
   | { kind: 'interrupted'; partial: PartialReply }
@@ -25,7 +25,10 @@ export type TurnOutcome =
 
 const databasePauseMs = 250;
 
-/** Ends a turn and its job in one transaction. @param log the attempt's, because the event's id must be above its chunks' */
+/**
+ * Ends a turn and its job in one transaction. @param log the log that the attempt wrote to, because the final event
+ * needs a higher id than its chunks
+ */
 export async function finishTurn(
   ports: Ports,
   run: TurnRun,
@@ -39,7 +42,8 @@ export async function finishTurn(
     try {
       const end = async (db: TenantDb): Promise<SessionEvent | undefined> => {
         if (mayStoreAtOnce && outcome.kind === 'reply' && eventId !== undefined) {
-          // Sent together; the reply first, because messages are taken under the session's lock and then the job's.
+          // Both statements are sent together. The reply is stored first, because accepting a message also locks the
+          // session before the job; the same order prevents deadlocks.
           const storing = storeAtOnce(db, turn, outcome.reply, eventId, log);
           const [isStored] = await Promise.all([storing, run.lease.complete(db)]);
           if (!isStored) throw new NotAtOnce();
@@ -53,16 +57,18 @@ export async function finishTurn(
         return undefined;
       };
       const before = await ports.database.transact(run.tenantId, end, { isUrgent: true });
-      // Ended by an earlier try whose response was lost, or with the session; perhaps not published.
+      // The turn had already ended: by an earlier try whose response was lost, or with the session. Its event may not
+      // have been published.
       if (before) await log.publish([before]);
       return;
     } catch (error) {
-      // Without the job: perhaps this turn was ended by an earlier try.
+      // `LeaseLost` means that the job is gone, perhaps because an earlier try ended this turn. The next try checks
+      // that first.
       if (mayStoreAtOnce && (error instanceof NotAtOnce || error instanceof LeaseLost)) {
         mayStoreAtOnce = false;
         continue;
       }
-      // By then the lease has expired too, and another process makes the next attempt.
+      // After `leaseMs` the lease has expired, and another process makes the next attempt.
       const mayRetry = isDomainError(error, 'unavailable') && performance.now() - beganMs < ports.settings.leaseMs;
       if (!mayRetry || isNoLongerHolder(run.signal)) throw error;
       await delay(databasePauseMs, undefined, { ref: false });
@@ -70,7 +76,7 @@ export async function finishTurn(
   }
 }
 
-/** Thrown, with no change made, if ending the turn needs more than storing its reply. */
+/** Thrown if ending the turn needs more than storing its reply. Nothing has changed then. */
 class NotAtOnce extends Error {}
 
 async function storeAtOnce(
@@ -88,7 +94,10 @@ async function storeAtOnce(
   return true;
 }
 
-/** The reply streamed by a turn that no process runs, and that ends now. Not for use in a transaction: it reads the event log. */
+/**
+ * Returns what was streamed of the reply of a turn that no process runs any more and that is about to end. Do not call
+ * it in a transaction, because it reads the event log.
+ */
 export async function streamedReplyOfTurn(
   ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
@@ -141,11 +150,11 @@ export async function interruptTurn(
 }
 
 interface TurnEnd {
-  /** Locked by the transaction. */
+  /** The session, whose row the transaction has locked. */
   session: Session;
   turn: OpenTurn;
   log: SessionLog;
-  /** Reserved before the transaction; if undefined, one is reserved in it. */
+  /** Reserved before the transaction; if undefined, the transaction reserves an id. */
   eventId: EventId | undefined;
   outcome: TurnOutcome;
   interrupted: boolean;
@@ -174,7 +183,7 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   }
 }
 
-/** Text that was shown is stored as an interrupted reply, with the usage of the whole reply. */
+/** Ends a turn as failed. If text was shown, it is stored as an interrupted reply, with the usage of the whole reply. */
 async function failTurn(
   ports: Ports,
   db: TenantDb,
@@ -191,8 +200,8 @@ async function failTurn(
 }
 
 /**
- * Returns a usable event id, because an id that was reserved before the session's row was locked may be below that of an event
- * stored since.
+ * Returns the reserved id if it is still usable, otherwise a new one. An id that was reserved before the session's row
+ * was locked may be lower than that of an event stored since.
  */
 async function usableId(log: SessionLog, session: Session, reserved: EventId | undefined): Promise<EventId> {
   if (reserved !== undefined && compareEventIds(reserved, session.lastEventId) > 0) return reserved;

@@ -5,7 +5,10 @@ import { exportRecord } from './export-record.ts';
 import type { ExportRecordDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** With a link made for this answer. @throws DomainError `notFound`, also for another session's with a session token */
+/**
+ * Reads an export, with a new download link. @throws DomainError `notFound`, also if a session token asks for an export
+ * of another session
+ */
 export async function getExportRecord(
   ports: Ports,
   { caller }: TenantRequest,

@@ -10,7 +10,10 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** The replica of the reply stores its text so far. True once per reply. @throws DomainError `notFound`, `forbidden`, `invalid` */
+/**
+ * Interrupts the running reply; the replica that runs it stores the text so far. Returns true once per reply.
+ * @throws DomainError `notFound`, `forbidden`, `invalid`
+ */
 export async function interruptSession(ports: Ports, { caller, signal }: TenantRequest, id: string): Promise<boolean> {
   const { tenantId } = caller;
   requireOwnSession(caller, id);
@@ -20,7 +23,8 @@ export async function interruptSession(ports: Ports, { caller, signal }: TenantR
     assertActive(await sessionStore(db).lock(sessionId));
     await sessionStore(db).countInterrupt(sessionId);
     const begun = await jobs(db).cancel({ kind: turnKind, key: String(sessionId) });
-    // The reply may be complete when the cancellation arrives: its transaction reads this mark.
+    // The reply may be complete before the cancellation arrives. So the transaction that stores the reply reads this
+    // mark.
     return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
   return ports.database.transact(tenantId, interrupt, { lockQueue: lockQueueOf({ tenantId, sessionId }), signal });

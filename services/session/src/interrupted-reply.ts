@@ -8,10 +8,10 @@ import type { StreamedReply } from './session-log.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
 
 export interface PartialReply extends StreamedReply {
-  /** A card, table or list, which comes with the last text; null before. */
+  /** A card, table or list, which arrives with the last text; null until then. */
   structuredContent: unknown;
   usage: TurnUsage;
-  /** Whether `usage` includes the text; false if the process that streamed it died. */
+  /** Whether `usage` includes the usage of `text`; false if the process that streamed the text died. */
   isBilled: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function interruptedReply(
   };
 }
 
-/** For a reply whose process was lost: the larger of the last context and the history that was sent. */
+/** Estimates the context of a reply whose process died: the larger of the session's last context and the history that was sent. */
 async function estimateContext(
   { settings }: Ports,
   db: TenantDb,

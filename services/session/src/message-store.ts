@@ -4,7 +4,7 @@ import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Message, messages } from './session.ts';
 
-/** Bounds the rows read to find the end of a part. */
+/** Limits the rows that are read to find the end of a part. */
 const maxMessagesPerPart = 2_000;
 
 export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
@@ -12,7 +12,7 @@ export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'crea
 export function messageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** A page of each session, oldest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Lists a page of messages for each session, oldest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listOf(sessionIds: number[], { first, after }: Page): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
@@ -28,10 +28,7 @@ export function messageStore(db: TenantDb) {
       return found;
     },
 
-    /**
-     * Messages after a position in a session, oldest first: at least one, and about `bytes` in total. Reads one index
-     * range.
-     */
+    /** Lists messages after a position in a session, oldest first: at least one, and about `bytes` in total. Reads one index range. */
     async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<TranscriptLine[]> {
       const { rows } = await knex.raw(
         `SELECT role, text, turn_index, created_at FROM (
@@ -49,7 +46,7 @@ export function messageStore(db: TenantDb) {
       return rows;
     },
 
-    /** Estimated tokens of the session's exchanges up to and including this one. */
+    /** Returns the estimated tokens of the session's exchanges up to and including this one. */
     async sumTokens(sessionId: number, exchangeIndex: number): Promise<number> {
       const { rows } = await knex.raw(
         `SELECT cast(coalesce(sum(token_estimate), 0) AS integer) AS tokens FROM messages

@@ -1,6 +1,6 @@
 import { estimateTokens } from '@parley/text/token-estimate';
 
-/** For a message's role and delimiters. */
+/** The role and the delimiters of a message. */
 const tokensPerMessage = 4;
 
 export function contextTokens(text: string): number {

@@ -22,8 +22,8 @@ import { turnStore } from './turn-store.ts';
 export type Opening = { kind: 'text'; text: string } | { kind: 'turn' };
 
 /**
- * Starts a session with its first message or turn in the same transaction. If a session was already started under the effect key,
- * returns that one.
+ * Starts a session, with its first message or turn in the same transaction. If the effect key was already used, returns
+ * its session.
  * @throws DomainError `NO_TENANT`: the tenant was just deleted
  */
 export async function openSession(

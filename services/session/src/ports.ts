@@ -20,10 +20,10 @@ export interface Ports {
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   export: Pick<RpcClient<ExportServiceDefinition>, 'requestExport' | 'getExport'>;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'getTenantSecret' | 'exchangeTicket'>;
-  /** Tokens of embedded sessions, and of tenants for the voice service. */
+  /** Signs and verifies tokens of embedded sessions, and tokens of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
-  /** By the voice service. */
+  /** Transcribes speech by the voice service. */
   transcribe: Transcriber;
   lookUpQueue: LookUpQueue;
   /** Settings of the platform that embedding clients receive. */
@@ -32,8 +32,11 @@ export interface Ports {
   /** Posts evaluations to the systems of customers. */
   sync: SyncPorts;
   log: Logger;
-  /** To gateways, which may have cached the status; without it they notice within a second. Never rejects. */
+  /**
+   * Announces the end to gateways, which may have cached the session's status and would otherwise notice within a
+   * second. Never rejects.
+   */
   announceEnd(sessionId: number): Promise<void>;
-  /** From the start of the turn. */
+  /** Records the time to the first chunk, measured from the start of the turn. */
   observeFirstChunk(seconds: number): void;
 }

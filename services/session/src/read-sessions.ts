@@ -27,7 +27,7 @@ export async function findSession(
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
 }
 
-/** Newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
+/** Lists sessions, newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listSessions(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -36,7 +36,7 @@ export async function listSessions(
   const filter = parseInput(sessionsPage, query, '');
   const { agentId, after } = filter;
   if (agentId !== undefined && parseId(agentId) === undefined) return [];
-  if (after !== undefined && parseId(after) === undefined) return []; // no id is below 1
+  if (after !== undefined && parseId(after) === undefined) return []; // ids below 1 do not exist
   return ports.database.transact(tenantId, (db) => sessionStore(db).list(filter));
 }
 
@@ -44,7 +44,7 @@ export async function countSessions(ports: Ports, { caller: { tenantId } }: Tena
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
-/** The messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
+/** Lists the messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listMessages(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -57,7 +57,10 @@ export async function listMessages(
 
 const transcriptPartBytes = 1_000_000;
 
-/** Oldest first. Each part is read in its own transaction, because an ended session does not change. @throws `notFound` */
+/**
+ * Streams the messages of a session, oldest first. Each part is read in its own transaction, because an ended session
+ * does not change. @throws `notFound`
+ */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
   { caller: { tenantId } }: TenantRequest,
@@ -79,7 +82,7 @@ export async function* streamTranscript(
 /** Maximum size of a transcript as JSON, a little below the limit of one gRPC response. */
 const maxTranscriptBytes = 60_000_000;
 
-/** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
+/** Returns a session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
 export async function getTranscript(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,

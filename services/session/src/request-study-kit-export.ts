@@ -22,7 +22,7 @@ export async function requestStudyKitExport(
   const session = own === undefined ? undefined : await findSession(ports, request, own);
   if (!session) throw forbidden('The session of this token is not there');
   const { export: made } = await ports.export.requestExport(
-    // Always sends a key, so that the call can be retried when its response is lost.
+    // Always sends a key, so that the call can be retried if its response is lost.
     { sessionId: session.id, agentId: session.agentId, requestKey: effectKey ?? randomUUID() },
     { caller, expectedErrors: ['forbidden', 'tooManyRequests'] },
   );

@@ -7,7 +7,10 @@ import { sessionStore } from './session-store.ts';
 
 const maxIds = 1_000;
 
-/** The statuses of these sessions; those absent or of other tenants are left out. @throws DomainError `invalid` above `maxIds` */
+/**
+ * Returns the statuses of sessions. Omits ids that do not exist or belong to other tenants. @throws DomainError
+ * `invalid` above `maxIds`
+ */
 export async function resolveSessions(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,

@@ -29,7 +29,7 @@ export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
   });
 }
 
-/** Runs in the transaction that claims the turn, which saves another one before the first chunk. */
+/** Prepares a turn in the transaction that claims it, so that no second transaction delays the first chunk. */
 async function prepareTurn(ports: Ports, db: TenantDb, { data, attempt }: TenantJob<TurnJob>): Promise<Prepared> {
   return (await turnStore(db).prepare(data.turnId, attempt, ports.settings.historyTokens)) ?? null;
 }
@@ -48,7 +48,7 @@ export function runTurn(ports: Ports, run: TurnRun): Promise<void> {
   });
 }
 
-/** Undefined if another process continues the turn. */
+/** Returns the outcome of the turn; undefined if another process continues the turn. */
 async function generateReply(
   ports: Ports,
   run: TurnRun,
@@ -76,7 +76,7 @@ async function generateReply(
   } catch (error) {
     await stream.end();
     if (isHandedOver(run)) return undefined;
-    if (!run.signal.aborted && !limit.signal.aborted && goesOn(run, reply, error)) throw error; // in the next attempt
+    if (!run.signal.aborted && !limit.signal.aborted && goesOn(run, reply, error)) throw error; // another attempt continues the reply
     const partial = await partialReply(run, turn, log, reply);
     if (run.signal.aborted) return { kind: 'interrupted', partial };
     const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);
@@ -89,12 +89,12 @@ async function generateReply(
   }
 }
 
-/** Maximum attempts of a turn whose agent is lost; jobs have as many. */
+/** Maximum attempts of a turn whose agent is lost. Equal to the maximum attempts of a job. */
 const attempts = 3;
 
 /**
- * Whether a reply that has called tools continues after the loss of its agent: another agent repeats the text before the calls and
- * continues after them.
+ * Reports whether a reply that has called tools continues after its agent is lost: another agent repeats the text
+ * before the calls and continues after them.
  */
 function goesOn({ attempt }: TurnRun, { toolCalls }: PartialReply, error: unknown): boolean {
   return attempt < attempts && toolCalls.length > 0 && isAgentLost(error);
@@ -104,7 +104,7 @@ function isModelAsked({ contextTokens }: TurnUsage): boolean {
   return contextTokens > 0;
 }
 
-/** An attempt without text or tool calls does not replace the previous one, which remains the reply so far. */
+/** Returns the reply so far. An attempt without text or tool calls does not replace the reply of the previous attempt. */
 async function partialReply(
   run: TurnRun,
   turn: PreparedTurn,
@@ -116,7 +116,7 @@ async function partialReply(
   return isEmpty(before) ? own : { ...own, ...before, isBilled: false };
 }
 
-/** A signal that aborts `timeoutMs` after the last `restart`, until it is disposed of. */
+/** Creates a signal that aborts `timeoutMs` after the last `restart`, until it is disposed of. */
 function timeLimit(timeoutMs: number) {
   const controller = new AbortController();
   const start = () => setTimeout(() => controller.abort(), timeoutMs);

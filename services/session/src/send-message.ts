@@ -22,7 +22,7 @@ const newMessage = z.object({
 });
 
 /**
- * The reply arrives on `sessionEvents`. A message that was accepted under the effect key is not accepted again.
+ * Accepts a message; the reply arrives on `sessionEvents`. Each effect key is used for one message only.
  * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
  */
 export async function sendMessage(ports: Ports, request: TenantRequest, input: SendMessageInput): Promise<Session> {

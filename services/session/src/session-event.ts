@@ -6,7 +6,7 @@ import { protoToolCall, type ToolCall } from './tool-call.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 export interface EventHeader {
-  /** Empty for a chunk or a call of a tool before it is in the event log, which assigns the id. */
+  /** Empty for a chunk or a tool call until the event log has assigned an id. */
   eventId: EventId | '';
   sessionId: number;
   occurredAt: Date;

@@ -1,7 +1,8 @@
 import type { TransactOptions } from '@parley/postgres/database/types';
 
 /**
- * Queues client transactions that lock a session's row. The key contains the tenant, so that calls of other tenants cause no delay.
+ * Returns the queue in which client transactions wait for the lock of a session's row. The key contains the tenant, so
+ * that calls of other tenants cause no delay.
  */
 export function lockQueueOf({
   tenantId,

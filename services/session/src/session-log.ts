@@ -22,7 +22,7 @@ export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
 
-/** A reply as far as it is in the log: the parts of its latest attempt that has chunks or calls. */
+/** What the log contains of a reply: the parts of the latest attempt that has chunks or tool calls. */
 export interface StreamedReply {
   text: string;
   citations: Citation[] | null;
@@ -32,12 +32,15 @@ export interface StreamedReply {
 
 export const nothingStreamed: StreamedReply = { text: '', citations: null, toolCalls: [] };
 
-/** Whether subscribers have seen nothing of the reply. */
+/** Reports whether subscribers have seen nothing of the reply. */
 export function isEmpty({ text, toolCalls }: StreamedReply): boolean {
   return text === '' && toolCalls.length === 0;
 }
 
-/** The format in which replicas write events for each other. A reserved id may name the turn that it will end. */
+/**
+ * The format of log entries, which all replicas read. The entry of a reserved id may name the turn that the event with
+ * this id will end.
+ */
 export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
   encode(item) {
     const kind: NonNullable<SessionLogEntry['kind']> =
@@ -75,8 +78,8 @@ function withPart(reply: StreamedReply, part: ReplyPart): StreamedReply {
 }
 
 /**
- * Filters parts of a process that has lost its lease: turns and attempts run one after another, so parts of an earlier one are
- * obsolete.
+ * Removes parts that a process wrote after it lost its lease. Turns and attempts run one after another, so parts of an
+ * earlier turn or attempt are obsolete.
  */
 function obsoleteParts(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   let latest: TurnAttempt = { turnIndex: -1, attempt: 0 };
@@ -99,7 +102,10 @@ function obsoleteParts(): ObsoleteFilter<SessionEvent, TurnAttempt> {
   };
 }
 
-/** One session's events in the log. Chunks and calls of tools are only there; all others are in the database too (`event-store.ts`). */
+/**
+ * Reads and writes one session's events in the event log. Chunks and tool calls are only in the log; all other events
+ * are in the database too (`event-store.ts`).
+ */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger) {
   const logFields = { sessionId: session.id };
   const stream = liveStream(sessionEventType, log, streamOf(session), { logger, logFields });
@@ -118,7 +124,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     return { attempt, reply };
   }
 
-  /** Nothing if the log stays unavailable. Retries for seconds. */
+  /** Returns an empty reply if the log stays unavailable. Retries for some seconds. */
   async function tryReadReply(turnIndex: number, after: EventId) {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -133,7 +139,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     }
   }
 
-  /** Rejects while the log is unavailable. */
+  /** Appends a tool call. Rejects while the log is unavailable. */
   function appendCall({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, call: ToolCall, floor: EventId) {
     return stream.append(toolCallEvent(header(), { turnIndex, clientTurnId }, { attempt, call }), floor);
   }
@@ -142,7 +148,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     ...stream,
     appendCall,
 
-    /** Rejects while the log is unavailable. @param chunk with citations in the attempt's first one */
+    /** Appends a chunk. Rejects while the log is unavailable. @param chunk with citations if it is the attempt's first */
     appendChunk(
       { turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt,
       chunk: Pick<StreamedReply, 'text' | 'citations'>,
@@ -152,8 +158,9 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     },
 
     /**
-     * Reads what was streamed of an abandoned reply; running tool calls are marked as cancelled, and readers get events
-     * of that. Empty if the log stays unavailable. Retries for seconds, so do not call it in a transaction.
+     * Reads what was streamed of an abandoned reply. Marks its running tool calls as cancelled, and appends an event
+     * for each. Returns an empty reply if the log stays unavailable. Retries for some seconds, so do not call it in a
+     * transaction.
      */
     async cutReply(turn: EventTurn, floor: EventId): Promise<StreamedReply> {
       const { attempt, reply } = await tryReadReply(turn.turnIndex, floor);

@@ -12,12 +12,12 @@ const columns = columnsOf(sessions);
 
 export type NewSession = Pick<Session, 'agentId' | 'clientExternalId' | 'metadata'>;
 
-/** Filters a list that is newest first, so `after` selects smaller ids. */
+/** Filters a list that starts with the newest; so `after` selects smaller ids. */
 export interface SessionFilter extends Page {
   agentId?: number | undefined;
 }
 
-/** Messages of the row `sessions` that have spent something: the condition of the index `messages_spent`. */
+/** Condition for the messages of the row `sessions` that have usage; equal to the condition of the index `messages_spent`. */
 const spentBySession = `messages.tenant_id = :tenantId AND messages.session_id = sessions.id AND role = 'MODEL'`;
 
 interface CustomerFilter {
@@ -62,7 +62,7 @@ export function sessionStore(db: TenantDb) {
 
     lock: (id: number): Promise<Session> => get(id, 'FOR UPDATE'),
 
-    /** Newest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Lists sessions, newest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -79,7 +79,7 @@ export function sessionStore(db: TenantDb) {
         .select('id', 'status');
     },
 
-    /** Excludes the sessions that are ACTIVE from evaluation. Returns whether there are any. */
+    /** Excludes all ACTIVE sessions from evaluation. Returns whether there are any. */
     async skipEvaluation(): Promise<boolean> {
       return (await mine().where({ status: 'ACTIVE' }).update({ judged: false })) > 0;
     },
@@ -102,7 +102,7 @@ export function sessionStore(db: TenantDb) {
       return listWithin<Session>(db, query);
     },
 
-    /** Newest first, below the id `before`. */
+    /** Lists ids of a customer's sessions below `before`, newest first. */
     async listIdsOfCustomer({ externalCustomerId, before, limit }: CustomerFilter): Promise<number[]> {
       const query = ofCustomer(externalCustomerId).orderBy('id', 'desc').limit(limit).select('id');
       if (before !== undefined) query.where('id', '<', before);
@@ -114,7 +114,10 @@ export function sessionStore(db: TenantDb) {
       return row?.count ?? 0;
     },
 
-    /** Sums in one snapshot. For active sessions, messages are summed from an index of those with usage. */
+    /**
+     * Sums a customer's usage in one snapshot. Ended sessions have stored sums; for active ones the messages are summed
+     * from an index of messages with usage.
+     */
     async usageOfCustomer(externalCustomerId: string): Promise<CustomerUsage> {
       const { rows } = await knex.raw(
         `SELECT cast(count(*) AS integer) AS session_count,
@@ -132,7 +135,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /** Counts a ticket; false once the session has reached its maximum. */
+    /** Counts a ticket. Returns false once the session has reached its maximum. */
     async claimTicket(id: number, max: number): Promise<boolean> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET tickets_tried = tickets_tried + 1
@@ -142,7 +145,7 @@ export function sessionStore(db: TenantDb) {
       return rows.length > 0;
     },
 
-    /** Uncounts a ticket that the provider has not decided on. */
+    /** Subtracts a ticket whose exchange ended without a decision of the provider. */
     async releaseTicket(id: number): Promise<void> {
       await knex.raw(
         'UPDATE sessions SET tickets_tried = greatest(0, tickets_tried - 1) WHERE tenant_id = :tenantId AND id = :id',
@@ -161,7 +164,7 @@ export function sessionStore(db: TenantDb) {
       return row?.count ?? 0;
     },
 
-    /** Inserts an ACTIVE session; undefined if the tenant is deleted. The caller holds the shared lock of `tenantTombstones`. */
+    /** Inserts an ACTIVE session. Returns undefined if the tenant is deleted. The caller holds the shared lock of `tenantTombstones`. */
     async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session | undefined> {
       const { rows } = await knex.raw(
         `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata,
@@ -175,7 +178,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /** Counts as activity: the session's idle time starts again. */
+    /** Counts an interrupt. It is activity: the session's idle time starts again. */
     async countInterrupt(id: number): Promise<void> {
       await knex.raw(
         `UPDATE sessions SET interrupt_count = interrupt_count + 1, last_event_at = parley_now(), updated_at = parley_now()
@@ -184,7 +187,7 @@ export function sessionStore(db: TenantDb) {
       );
     },
 
-    /** The session takes no more messages; the transaction that ends its running turn ends it. */
+    /** Marks a session as ending: it accepts no more messages, and the transaction that ends its running turn also ends the session. */
     async markEnding(id: number, status: EndStatus): Promise<void> {
       await knex.raw('UPDATE sessions SET ending_as = :status WHERE tenant_id = :tenantId AND id = :id', {
         tenantId,
@@ -206,7 +209,10 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /** Ms until it has been idle for `idleMs` or is `maxAgeMs` old; not positive after that. Undefined if it is not ACTIVE. */
+    /**
+     * Returns the time in ms until an ACTIVE session has been idle for `idleMs` or is `maxAgeMs` old; not positive
+     * after that. Undefined if the session is not ACTIVE.
+     */
     async timeLeftMs(
       id: number,
       { idleMs, maxAgeMs }: { idleMs: number; maxAgeMs: number },
@@ -222,7 +228,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0]?.left;
     },
 
-    /** Later events of the session must have higher ids. */
+    /** Records the id of the newest event. Later events of the session must have higher ids. */
     async recordLastEvent(id: number, eventId: string): Promise<void> {
       const { ms, n } = eventIdParts(eventId);
       await knex.raw(

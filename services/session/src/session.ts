@@ -10,7 +10,7 @@ export type { FinishReason, MessageRole, SessionStatus } from './generated/schem
 
 export type EndStatus = Extract<SessionStatus, 'ENDED' | 'EXPIRED'>;
 
-/** A session's `lastEventId`. @param session its table or alias in the statement */
+/** Returns SQL for a session's `lastEventId`. @param session the table or its alias in the statement */
 export function lastEventIdSql(session: string): string {
   return `${session}.last_event_ms || '-' || ${session}.last_event_n`;
 }
@@ -22,11 +22,11 @@ export const sessions = table('sessions', {
   status: column<SessionStatus>(),
   /** The next status, while the session waits for its running turn to end. */
   endingAs: column<EndStatus | null>(),
-  /** Whether its end is published for evaluation; false once the tenant is deleted. */
+  /** Whether the session's end is published for evaluation; false once the tenant is deleted. */
   judged: column<boolean>(),
   clientExternalId: column<string>({ long: "''" }),
   metadata: column<unknown>({ json: true, long: 'NULL' }),
-  /** Null until it is verified. */
+  /** Null until the person is verified. */
   identity: column<VerifiedIdentity | null>({ json: true, long: 'NULL' }),
   interruptCount: column<number>(),
   totalTokensInContext: column<number>(),
@@ -46,15 +46,15 @@ export const messages = table('messages', {
   sessionId: column<number>(),
   role: column<MessageRole>(),
   text: column<string>({ long: "''" }),
-  /** Its place in the session, from 0 without gap. */
+  /** The message's position in the session, from 0 without gaps. */
   turnIndex: column<number>(),
   tokensIn: column<number>(),
   tokensOut: column<number>(),
   costUsd: column<number>({ sql: (message) => `cast(${message}.cost_usd AS float8)` }),
   modelId: column<string | null>(),
-  /** Null for USER and if unknown. */
+  /** Null for USER messages, and if unknown. */
   finishReason: column<FinishReason | null>(),
-  /** Null for USER, and for messages before this column. */
+  /** Null for USER messages, and for messages stored before this column existed. */
   tokensEstimated: column<boolean | null>(),
   /** A card, table or list; null when there is none. */
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
@@ -70,7 +70,7 @@ export type Message = RowOf<typeof messages>;
 
 const finishReasons: readonly string[] = ['STOP', 'LENGTH', 'CONTENT_FILTER'] satisfies FinishReason[];
 
-/** Undefined for one that only a newer version knows. */
+/** Returns undefined for a reason that only a newer version knows. */
 export function finishReasonOf(given: string | undefined): FinishReason | undefined {
   return finishReasons.includes(given ?? '') ? (given as FinishReason) : undefined;
 }

@@ -21,15 +21,15 @@ const newSession = z.object({
 const maxMetadataBytes = 64 * 1024;
 
 /**
- * Starts a session; an agent without a workflow greets first. Returns the session already started under the effect key,
- * if any.
- * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted
+ * Starts a session. An agent without a workflow sends a greeting first. If the effect key was already used, returns its
+ * session.
+ * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: the tenant was just deleted
  */
 export async function startSession(ports: Ports, request: TenantRequest, input: StartSessionInput): Promise<Session> {
   const { database } = ports;
   const { tenantId } = request.caller;
   const given = parseInput(newSession, input);
-  // Checked before the agent is loaded, because it may have been deleted by the time of a retry.
+  // Checked before the agent is loaded, because the agent may have been deleted before a retry.
   const started = await committedUnder(database, request);
   if (started !== undefined) return database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));
   const agent = await getActiveAgent(ports, request, given.agentId);

@@ -19,7 +19,7 @@ export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionF
   };
 }
 
-/** Undefined for a kind, or a status of a call, that only a newer version knows. */
+/** Converts an event for GraphQL. Returns undefined for a kind of event, or a status of a tool call, that only a newer version knows. */
 export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
   const common = { eventId, sessionId, occurredAt };
   switch (kind?.$case) {
@@ -48,7 +48,7 @@ export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEv
   }
 }
 
-/** The turn index that clients see; 0 for a greeting, which has no message. */
+/** Returns the turn index for clients: 0 for a greeting, which has no message. */
 function shownIndex({ turnIndex }: { turnIndex: number }): number {
   return Math.max(0, turnIndex);
 }

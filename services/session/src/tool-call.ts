@@ -21,7 +21,7 @@ const protoStatuses: Record<ToolCallStatus, StatusProto> = {
 };
 const statuses = new Map(Object.entries(protoStatuses).map(([status, proto]) => [proto, status as ToolCallStatus]));
 
-/** Undefined for a status that only a newer version knows. */
+/** Converts a tool call. Returns undefined for a status that only a newer version knows. */
 export function toolCallOf({
   callId,
   name,

@@ -30,11 +30,11 @@ export function turnFailure(code: TurnFailureCode): TurnFailure {
   return { code, message: messages[code] };
 }
 
-/** The failure of a turn whose call of the agent failed. @param begun whether a part of the reply was streamed */
+/** Returns the failure of a turn whose call of the agent failed. @param begun whether a part of the reply was streamed */
 export function failureOf(error: unknown, begun: boolean): TurnFailure {
   if (!isDomainError(error)) return turnFailure('INTERNAL');
   const { reason } = error;
-  // The session ends with its tenant, a moment later.
+  // The session will end soon, together with its tenant.
   if (reason === 'TENANT_DELETED') return turnFailure('SESSION_ENDED');
   // The agent's message names the refusal and is safe to show.
   if (reason === 'MODEL_REQUEST_REFUSED') return { code: reason, message: error.message };

@@ -11,12 +11,12 @@ export interface TurnJob {
 
 export const turnKind = 'session.turn';
 
-/** `null`: the turn has already ended. */
+/** Null if the turn has already ended. */
 export type Prepared = PreparedTurn | null;
 
 export type TurnRun = JobRun<TurnJob, Prepared>;
 
-/** Whether another process runs the turn now. */
+/** Reports whether another process runs the turn now. */
 export function isHandedOver({ signal }: TurnRun): boolean {
   return signal.aborted && !(signal.reason instanceof JobCancelled);
 }

@@ -41,7 +41,7 @@ export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
-  /** The result of `prepare`; undefined if another turn is open, or a message was stored while this one waited for the lock. */
+  /** The result of `prepare`. Undefined if another turn is open, or if another message was stored while this one waited for the lock. */
   prepared: PreparedTurn | undefined;
 }
 
@@ -133,7 +133,10 @@ export function turnStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    /** The new turn is RUNNING at once if no other is open. Undefined if the session is absent or takes no messages. */
+    /**
+     * Accepts a message as a new turn, which is RUNNING at once if no other turn is open. Returns undefined if the
+     * session is absent or accepts no messages.
+     */
     async accept({
       sessionId,
       text,
@@ -142,7 +145,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       historyTokens,
     }: NewTurn): Promise<AcceptedTurn | undefined> {
       const tokens = contextTokens(text);
-      // The snapshot may be older than the lock: a changed `next_turn_index` shows that messages were added in between.
+      // The snapshot may be older than the lock. A changed `next_turn_index` shows that other messages were added in
+      // between.
       const [row] = await rows<Session & AcceptedRow>(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
@@ -249,7 +253,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return prepared && { ...prepared, history: prepared.history ?? [], historyTokens: prepared.historyTokens ?? 0 };
     },
 
-    /** Locks a turn and its session. `open`: the turn has not ended. */
+    /** Locks a turn and its session. The result's `open` is false if the turn has ended. */
     async lock(turnId: number) {
       const [locked] = await rows<Session & EventTurn & { interrupted: boolean; open: boolean }>(
         `SELECT ${sessionColumns}, turn.turn_index, turn.client_turn_id, turn.interrupted,
@@ -273,7 +277,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** False if there is no open turn or the first was marked before. */
+    /** Marks the first open turn as interrupted. Returns false if no turn is open, or if the first was marked before. */
     async markFirstInterrupted(sessionId: number): Promise<boolean> {
       const marked = await rows(
         `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND NOT interrupted AND id = (
@@ -284,14 +288,17 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return marked.length > 0;
     },
 
-    /** Ends a turn, which is open and locked, with its MODEL message and event. */
+    /** Ends an open turn with its MODEL message and its event. The turn must be locked. */
     async storeReply(sessionId: number, turn: TurnOfReply, reply: Reply, eventId: EventId): Promise<Message> {
       const message = await writeReply(sessionId, turn, reply, eventId, { isLocked: true });
       if (!message) throw new Error(`session ${sessionId} is gone while turn ${turn.id} runs`);
       return message;
     },
 
-    /** Does nothing if the turn has ended or is interrupted, its session is ending, or `eventId` is not above its newest. */
+    /**
+     * Like `storeReply`, without a lock. Does nothing if the turn has ended or is interrupted, if the session is
+     * ending, or if `eventId` is not above the session's newest event.
+     */
     async storeReplyUnlocked(
       sessionId: number,
       turn: TurnOfReply,
@@ -301,7 +308,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return writeReply(sessionId, turn, reply, eventId, { isLocked: false });
     },
 
-    /** Stores the MODEL message of a turn that fails after words; the turn and its session are locked. */
+    /** Stores the MODEL message of a turn that fails after part of its reply was shown. The turn and its session must be locked. */
     async keepWords(sessionId: number, turn: TurnOfReply, reply: Reply): Promise<void> {
       await rows(
         `WITH session AS (
@@ -333,7 +340,10 @@ export function turnStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-/** @param session the rows of `id` and `tenant_id`, and of the index that the message gets */
+/**
+ * Returns SQL that inserts a MODEL message. @param session a relation with `id` and `tenant_id` of the session @param
+ * index its column for the message's turn index
+ */
 function insertReplySql(session: string, index: string): string {
   return `INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
                                 model_id, finish_reason, tokens_estimated, citations, tool_calls, structured_content, token_estimate)
@@ -377,14 +387,14 @@ interface HistoryClauses {
   where: string;
   /** Columns of messages. */
   limit: number;
-  /** The condition for exchanges that fit. `total` is the number of tokens of an exchange and all newer ones. */
+  /** The condition for the exchanges that fit. `total` is the number of tokens of an exchange together with all newer ones. */
   fitting: string;
 }
 
-/** SQL for the newest exchanges, up to that of `turn`, that fit completely; oldest first. */
+/** Returns SQL for the newest exchanges that fit completely, up to that of `turn`; oldest first. */
 function historySql({ sessionId, where, limit, fitting }: HistoryClauses): string {
-  // Messages of an exchange are window peers, so both sums include all of it. One message beyond the limit is read, to see
-  // whether the oldest exchange is whole.
+  // Messages of the same exchange are window peers, so both sums include the whole exchange. One message beyond the
+  // limit is read, to check whether the oldest exchange is complete.
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
                  cast(sum(token_estimate) AS integer) AS tokens
             FROM (

@@ -10,9 +10,9 @@ import { sessionStore } from './session-store.ts';
 
 export interface WatchSession {
   sessionId: string | number;
-  /** The last event id that the subscriber has; absent for new events only. */
+  /** The id of the last event that the subscriber has received. Without it the subscriber gets new events only. */
   after?: string | undefined;
-  /** Called when the subscription is live: later events are not missed. */
+  /** Called when the subscription is live: from then on no event is missed. */
   follows?: () => void;
 }
 

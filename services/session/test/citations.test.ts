@@ -10,7 +10,7 @@ import { sessionUnit } from './session-unit.ts';
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const owner = inTenant(1);
 
-test('the passages of a reply are kept on its message, and are in its event and its replay from the database', async (t) => {
+test('the passages of a reply are stored with the message, and are in its event and in a replay from the database', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
   agent.script = async function* () {
     yield cited('replaced.md');
@@ -33,7 +33,7 @@ test('the passages of a reply are kept on its message, and are in its event and 
   t.deepEqual(replayed.kind, event.kind);
 });
 
-test('a message has null without a search for passages, and an empty list where none were found', async (t) => {
+test('citations are null without a search, and an empty list if the search found nothing', async (t) => {
   const { agent, graph } = await sessionUnit(t);
   agent.script = async function* ({ asked }) {
     if (asked === 'search') yield cited();
@@ -78,7 +78,7 @@ test('a message has null without a search for passages, and an empty list where 
   ]);
 });
 
-test('an interrupted reply keeps its passages and counts what was asked before', async (t) => {
+test('an interrupted reply keeps its passages and its usage', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* (call) {
     yield cited('a.md');
@@ -97,7 +97,7 @@ test('an interrupted reply keeps its passages and counts what was asked before',
   t.is(session.totalTokensInContext, 60);
 });
 
-test('a higher attempt replaces the passages of the one before', async (t) => {
+test('a higher attempt replaces the passages of the previous attempt', async (t) => {
   const { agent, database, replica, unit, eventLog } = await sessionMesh(t);
   await unit.stop();
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
@@ -120,7 +120,7 @@ test('a higher attempt replaces the passages of the one before', async (t) => {
   t.like(messages[1], { text: 'whole', citations: [citationOf('second.md')] });
 });
 
-test('an interrupted reply of a dead process keeps the passages that it was given', async (t) => {
+test('an interrupted reply keeps its passages if its process has died', async (t) => {
   const { agent, eventLog, database, replica, unit } = await sessionMesh(t);
   await unit.stop();
   const crashingDatabase = await replicaOf(t, database, sessionSchema);

@@ -20,7 +20,7 @@ async function keyedMesh(t: ExecutionContext, env: Record<string, string> = {}) 
   return { ...mesh, messagesOf, count };
 }
 
-test('a session is started once under a key, whatever became of its agent', async (t) => {
+test('a session is started once per key, even if its agent has been deleted since', async (t) => {
   const { app, agent, replica, count, messagesOf } = await keyedMesh(t);
   const other = await replica();
   const first = await app.startSession(under('a'), start);
@@ -38,7 +38,7 @@ test('a session is started once under a key, whatever became of its agent', asyn
   t.is((await app.startSession(under('a'), start)).status, 'ENDED', 'as it is now');
 });
 
-test('a message is accepted once under a key, also after the session has ended', async (t) => {
+test('a message is accepted once per key, even if the session has ended since', async (t) => {
   const { app, replica, count, messagesOf } = await keyedMesh(t);
   const other = await replica();
   const { id } = await app.startSession(ada, { ...start, agentId: 1 });
@@ -54,14 +54,14 @@ test('a message is accepted once under a key, also after the session has ended',
   t.like(await t.throwsAsync(app.sendMessage(under('b'), message)), { kind: 'invalid' });
 });
 
-test('clientTurnId is no key', async (t) => {
+test('clientTurnId is not an idempotency key', async (t) => {
   const { app, count } = await keyedMesh(t);
   const { id } = await app.startSession(ada, { ...start, agentId: 1 });
   for (let i = 0; i < 2; i++) await app.sendMessage(ada, { sessionId: id, text: 'Hello', clientTurnId: 'mine' });
   t.is(await count('turns'), 2);
 });
 
-test('of parallel calls with one key over two replicas one takes effect', async (t) => {
+test('of parallel calls with one key on two replicas, only one takes effect', async (t) => {
   const { app, replica, count } = await keyedMesh(t);
   const other = await replica();
   const apps = Array.from({ length: 10 }, (_, n) => (n % 2 ? app : other.app));
@@ -74,7 +74,7 @@ test('of parallel calls with one key over two replicas one takes effect', async 
   t.is(await count('turns'), 1);
 });
 
-test('what is refused commits no key', async (t) => {
+test('a refused request commits no key', async (t) => {
   const { app, agent, messagesOf } = await keyedMesh(t, { SESSION_QUEUED_PER_SESSION: '1' });
   const gate = createGate();
   agent.script = gatedReply(gate, 'Slowly');
@@ -91,7 +91,7 @@ test('what is refused commits no key', async (t) => {
   t.deepEqual((await messagesOf(id)).filter((text) => text === 'Three').length, 1);
 });
 
-test('each field of a request has a session of its own, and a retry answers the same ones', async (t) => {
+test('each startSession field of a request starts its own session, and a retry returns the same sessions', async (t) => {
   const { graph } = await sessionUnit(t);
   const document = `mutation ($input: StartSessionInput!) {
     one: startSession(input: $input) { id } two: startSession(input: $input) { id }

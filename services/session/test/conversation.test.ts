@@ -42,7 +42,7 @@ test('a reply is streamed in chunks that join to the stored message', async (t) 
   t.is((await app.findSession(inTenant(1), session.id))?.totalTokensInContext, 25);
 });
 
-test('a reply names the model that served it, live and when it is replayed from the database', async (t) => {
+test('a reply names the model that wrote it, in the live event and in a replay from the database', async (t) => {
   const { app, agent, database } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
   const subscriber = subscribe(t, app, id, { after: '0' });
@@ -84,7 +84,7 @@ test('ten messages sent at once are answered one after another, in order', async
     replies.map(({ turnIndex, text }) => ({ turnIndex, text })),
     questions.map(({ turnIndex, text }) => ({ turnIndex, text: `Re: ${text}` })),
   );
-  // The model's history excludes queued messages, and has each reply after its question.
+  // The history that the model gets has no queued messages, and each reply follows its question.
   for (const [n, { request }] of agent.calls.entries()) {
     t.deepEqual(
       request.history.map(({ text }) => text),

@@ -7,7 +7,7 @@ import { finished, text } from './scripted-agent.ts';
 import { inTenant, isTurnEnd, type SessionMesh, sessionMesh, subscribe } from './session-mesh.ts';
 
 const byKey: TenantCaller = { kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'test' };
-/** Different identifiers that a lossy index or comparison would take for equal. */
+/** Different identifiers that an inexact index or comparison would treat as equal. */
 const alike = [
   'customer',
   'Customer',
@@ -48,7 +48,7 @@ test("a customer's sessions are paged newest first, each once, also while new on
   t.is(await mesh.database.transact(1, (db) => sessionStore(db).countOfCustomer('ada')), 8);
 });
 
-test('identifiers that are alike are of different customers', async (t) => {
+test('similar identifiers belong to different customers', async (t) => {
   const mesh = await sessionMesh(t);
   const ids = new Map<string, number>();
   for (const id of alike) ids.set(id, await start(mesh, id));
@@ -58,7 +58,7 @@ test('identifiers that are alike are of different customers', async (t) => {
   }
 });
 
-test("another tenant's customer of the same name is not seen", async (t) => {
+test("another tenant's customer with the same identifier is not visible", async (t) => {
   const mesh = await sessionMesh(t);
   await start(mesh, 'ada');
   const eve: TenantCaller = { ...byKey, tenantId: 2 };
@@ -70,7 +70,7 @@ test("another tenant's customer of the same name is not seen", async (t) => {
   });
 });
 
-test('a cursor that was not given for this list is refused, and so is a page without a size', async (t) => {
+test('a cursor of another list and an invalid page size are refused', async (t) => {
   const mesh = await sessionMesh(t);
   const id = await start(mesh, 'ada');
   const cursors = createCustomerCursors([{ id: 'k1', key: Buffer.alloc(32, 7) }]);
@@ -96,7 +96,7 @@ test('a cursor that was not given for this list is refused, and so is a page wit
     const error = await t.throwsAsync(mesh.app.listCustomerSessions(byKey, { externalCustomerId: 'ada', first }));
     t.like(error, { kind: 'invalid', fields: [{ path: 'first' }] });
   }
-  // A null page size means the default, and cursors that an old key signed are still valid.
+  // A null page size means the default. Cursors that were signed with an old key are still valid.
   const rotated = createCustomerCursors([
     { id: 'k2', key: Buffer.alloc(32, 9) },
     { id: 'k1', key: Buffer.alloc(32, 7) },
@@ -105,7 +105,7 @@ test('a cursor that was not given for this list is refused, and so is a page wit
   await t.notThrowsAsync(mesh.app.listCustomerSessions(byKey, { externalCustomerId: 'ada', first: null, after: null }));
 });
 
-test("a customer's usage is the exact sum over the messages of all its sessions, ended or going on", async (t) => {
+test("a customer's usage is the exact sum over the messages of all its sessions, ended or active", async (t) => {
   const mesh = await sessionMesh(t);
   const { app, agent } = mesh;
   agent.script = async function* () {
@@ -138,7 +138,7 @@ test("a customer's usage is the exact sum over the messages of all its sessions,
   });
 });
 
-test('the look-ups use their indexes', async (t) => {
+test('queries by customer use their indexes', async (t) => {
   const { database } = await sessionMesh(t);
   const plan = await database.transact(1, async ({ knex }) => {
     await knex.raw('SET LOCAL enable_seqscan TO off');
@@ -151,7 +151,7 @@ test('the look-ups use their indexes', async (t) => {
   t.regex(plan, /Index Cond: \(\(tenant_id = 1\) AND \(client_hash = /);
 });
 
-test('sums of an ended session are kept with it, and those of one that an older process ended are added up', async (t) => {
+test('an ended session stores its sums; if an older process ended it, its messages are summed', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, agent, database } = mesh;
   agent.script = async function* () {

@@ -65,7 +65,7 @@ test('deleting a tenant interrupts its running turns, fails queued ones and ends
 
   const event = tenantDeleted(1);
   await eventBus.publish([event]);
-  await eventBus.publish([event]); // delivery is at least once
+  await eventBus.publish([event]); // events may be delivered more than once
   await subscriber.until('the status', isStatus);
   const kinds = subscriber.events.filter((each) => !isChunk(each)).map(({ kind }) => kind?.$case);
   t.deepEqual(kinds, ['aiResponse', 'turnFailed', 'sessionStatusChanged']);
@@ -107,7 +107,7 @@ test('a session ended between the event and the job is not evaluated either', as
   t.is(subscriber.events.filter(isStatus).length, 1);
 });
 
-test('no session of a deleted tenant can be started, and nothing of it is stored', async (t) => {
+test('a deleted tenant cannot start a session, and nothing is stored', async (t) => {
   const { app, eventBus } = await sessionMesh(t);
   await eventBus.publish([tenantDeleted(1)]);
   t.like(await t.throwsAsync(app.startSession(inTenant(1), start)), { kind: 'forbidden', reason: 'NO_TENANT' });
@@ -130,7 +130,7 @@ test('a session started while its tenant is deleted is ended too', async (t) => 
     },
   });
   const starting = app.startSession(inTenant(1), start);
-  await started.pass(); // its row is inserted but not committed
+  await started.pass(); // the session's row is inserted but not committed
   const published = eventBus.publish([tenantDeleted(1)]);
   // The embedded database runs one transaction at a time, so there the event waits for the session start even without the lock.
   if (process.env['TEST_DATABASE_URL']) await Promise.race([published, untilLockWaits(database)]);

@@ -25,7 +25,7 @@ const anonymous = { kind: 'anonymous', tenantId: null, requestId: 'test' } as co
 /** The index of the opening turn inside the mesh; clients see 0. */
 const opening = -1;
 
-test('an embedded session starts with a greeting that a model makes, and answers what a browser needs', async (t) => {
+test('an embedded session starts with a generated greeting, and returns what a browser needs', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const started = await app.sdkStart(byKey, { agentId: 2, clientId: 'customer 7' });
   t.like(started, {
@@ -57,7 +57,7 @@ test('an embedded session starts with a greeting that a model makes, and answers
   t.like(messages, [{ role: 'MODEL', turnIndex: 0, tokensOut: 5 }]);
 });
 
-test('a message that is sent during the greeting waits for it, and its reply sees it first', async (t) => {
+test('a message sent during the greeting waits, and its history begins with the greeting', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'Welcome');
@@ -82,7 +82,7 @@ test('a message that is sent during the greeting waits for it, and its reply see
   t.false(agent.calls[1]?.request.opens);
 });
 
-test('a greeting can be interrupted, and keeps what was said', async (t) => {
+test('an interrupted greeting keeps its text', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'Wel', 'come');
@@ -94,7 +94,7 @@ test('a greeting can be interrupted, and keeps what was said', async (t) => {
   t.like(replyOf(await subscriber.until('the greeting', isReply)), { text: 'Wel', interrupted: true, rowIndex: 0 });
 });
 
-test('a greeting that fails leaves a session that takes messages, numbered from 0', async (t) => {
+test('after a failed greeting the session accepts messages, numbered from 0', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { script } = agent;
   agent.script = async function* () {
@@ -109,7 +109,7 @@ test('a greeting that fails leaves a session that takes messages, numbered from 
   t.like(replyOf(await subscriber.until('the reply', isReply)), { turnIndex: 0, rowIndex: 1 });
 });
 
-test('a persona is resolved to a hidden agent, with defaults for what is not said', async (t) => {
+test('a persona is resolved to a hidden agent, with defaults for omitted fields', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { agentId } = await app.sdkStart(byKey, { personaPrompt: 'You are Max', agentName: 'Max', useCase: 'SALES' });
   t.is(agentId, 9);
@@ -118,7 +118,7 @@ test('a persona is resolved to a hidden agent, with defaults for what is not sai
   ]);
 });
 
-test('two sessions without a client id, or with a blank one, are of two clients', async (t) => {
+test('two sessions without a client id, or with a blank one, belong to different clients', async (t) => {
   const { app } = await sessionMesh(t);
   const ids = new Set<string | undefined>();
   for (let each = 0; each < 3; each += 1) {
@@ -128,7 +128,7 @@ test('two sessions without a client id, or with a blank one, are of two clients'
   t.is(ids.size, 3);
 });
 
-test('what names no agent, or two, or one that takes no sessions, starts nothing', async (t) => {
+test('a start with no agent, with two, or with one that accepts no sessions is refused', async (t) => {
   const { app } = await sessionMesh(t);
   const cases: [input: Parameters<typeof app.sdkStart>[1], error: object][] = [
     [{}, { kind: 'invalid', fields: [{ path: 'input.personaPrompt' }] }],
@@ -165,7 +165,7 @@ test('what names no agent, or two, or one that takes no sessions, starts nothing
   await t.notThrowsAsync(app.sdkStart(byKey, { agentId: 1, useCase: 'SALES', voiceTier: 'NEURAL2' }));
 });
 
-test('a repeated start is the same session, also where its agent is deleted meanwhile', async (t) => {
+test('a repeated start returns the same session, even if its agent has been deleted since', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const request = requestOf(byKey, { effectKey: 'k' });
   const first = await app.sdkStart(request, { agentId: 1 });
@@ -176,7 +176,7 @@ test('a repeated start is the same session, also where its agent is deleted mean
   t.is(tokens.verify(again.avatarToken, 'session').sessionId, first.sessionId);
 });
 
-test("a token's holder reaches no other session", async (t) => {
+test('a session token gives no access to other sessions', async (t) => {
   const { app } = await sessionMesh(t);
   const { sessionId: other } = await app.sdkStart(byKey, { agentId: 1 });
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
@@ -190,12 +190,12 @@ test("a token's holder reaches no other session", async (t) => {
   t.is((await app.findSession(inTenant(1), other))?.status, 'ACTIVE');
 });
 
-test('an ended session answers its duration, again and without a second end, and takes no messages', async (t) => {
+test('ending a session returns its duration, a second call returns the same, and later messages are refused', async (t) => {
   const { app, published } = await sessionMesh(t);
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
   await subscribe(t, app, sessionId, { after: '0' }).until('the greeting', isTurnEnd);
   const ended = await app.sdkEndSession(byToken(sessionId), { sessionId });
-  t.like(ended, { sessionId, evaluation: null }); // the evaluation service is away
+  t.like(ended, { sessionId, evaluation: null }); // the evaluation service does not run
   t.true(ended.durationSeconds >= 0);
   t.deepEqual(await app.sdkEndSession(byToken(sessionId), { sessionId }), ended);
   await eventually('the end is published', () => published.length > 0);
@@ -204,7 +204,7 @@ test('an ended session answers its duration, again and without a second end, and
   t.like(error, { kind: 'invalid', message: `Session ${sessionId} is not active (status: ENDED)` });
 });
 
-/** A token of the session that was issued `agoMs` ago. */
+/** Returns a token of the session that was issued `agoMs` ago. */
 function aged(session: { tenantId?: number; sessionId: number }, agoMs: number): string {
   const clock = () => new Date(Date.now() - agoMs);
   const old = createSessionTokens([{ id: 'k1', key }], { clock });
@@ -224,7 +224,7 @@ test('a token is refreshed until ten minutes after its end, for the same session
   }
 });
 
-test('every token that is not valid is refused alike', async (t) => {
+test('every invalid token gets the same error', async (t) => {
   const { app, tenants } = await sessionMesh(t);
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
   tenants.set(7, { deleted: true });
@@ -248,7 +248,7 @@ test('every token that is not valid is refused alike', async (t) => {
   }
 });
 
-test('a token of a session that is not active any more, or of a suspended tenant, is not refreshed', async (t) => {
+test('a token of an ended session or of a suspended tenant is not refreshed', async (t) => {
   const { app, tenants } = await sessionMesh(t);
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
   const avatarToken = aged({ sessionId }, 0);
@@ -265,7 +265,7 @@ test('a token of a session that is not active any more, or of a suspended tenant
   });
 });
 
-test('after a rotation, old tokens are refreshed into ones of the new key', async (t) => {
+test('after a key rotation, refreshing an old token returns one signed with the new key', async (t) => {
   const rotated = `k2:${Buffer.alloc(32, 8).toString('base64')},${tokenKeys}`;
   const { app } = await sessionMesh(t, { env: { AVATAR_TOKEN_KEYS: rotated } });
   const { sessionId } = await app.sdkStart(byKey, { agentId: 1 });
@@ -273,7 +273,7 @@ test('after a rotation, old tokens are refreshed into ones of the new key', asyn
   t.true(avatarToken.startsWith('pst1.k2.'));
 });
 
-test('the token of a tenant opens the voice service and no session', async (t) => {
+test("a tenant's token gives access to the voice service but to no session", async (t) => {
   const { app } = await sessionMesh(t);
   const token = app.avatarToken(inTenant(1));
   t.is(tokens.verify(token, 'voice').tenantId, 1);

@@ -57,7 +57,7 @@ test('an interrupt before the first chunk stores an empty reply; without a runni
   t.is((await app.findSession(inTenant(1), id))?.interruptCount, 2);
 });
 
-test('of five interrupts of one reply one returns true, and all count', async (t) => {
+test('of five interrupts of one reply, one returns true and all are counted', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
   const other = await replica();
   const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
@@ -250,7 +250,7 @@ test('a session of thirty days expires although it is active', async (t) => {
   t.is((await app.findSession(inTenant(1), id))?.status, 'ACTIVE');
 });
 
-test('a failed turn ends once, with a failure code and without a reply, but for words that were shown', async (t) => {
+test('a failed turn ends once, with a failure code, and stores only text that was shown', async (t) => {
   const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: '2000' } });
   const { DomainError, unavailable } = await import('@parley/kernel/errors');
   const { text } = await import('./scripted-agent.ts');

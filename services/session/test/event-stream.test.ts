@@ -214,7 +214,7 @@ for (const by of ['its own process', 'another process'] as const) {
     await live.until('the first chunk', isChunk);
 
     log.fail();
-    if (by === 'another process') await ownDatabase.close(); // the first replica can store nothing from now on
+    if (by === 'another process') await ownDatabase.close(); // from now on the first replica cannot store anything
     t.true(await second.app.interruptSession(inTenant(1), String(id)));
     await eventually('the reply is stored', async () => {
       const [messages = []] = await second.app.listMessages(inTenant(1), { sessionIds: [id], page: {} });
@@ -273,7 +273,7 @@ test('events after an unpublished reply are delivered after it', async (t) => {
   agent.script = gatedReply(gate, 'said');
   await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
   await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
-  gate.open(); // the second turn starts when the first commits
+  gate.open(); // the second turn starts when the first is committed
   await live.until('both replies', isReply, 2);
   t.deepEqual(
     live.events.filter((event) => !isStatus(event)).map(({ kind }) => kind?.$case),

@@ -38,11 +38,11 @@ export interface SyncReplica {
   graph: Awaited<ReturnType<typeof startService>>['graph'];
   database: Database;
   stop(): Promise<void>;
-  /** Delivers an event to this process: the evaluation of a session is stored. */
+  /** Delivers the event that the evaluation of a session is stored to this process. */
   completed(sessionId: number, rest?: { tenantId?: number; id?: string; agentId?: number }): Promise<void>;
 }
 
-/** The session unit, with stubs of the services that external sync calls. */
+/** Starts the session unit, with stubs of the services that external sync calls. */
 export function externalSyncMesh(
   t: ExecutionContext,
   { env = {}, clockOffsetMs }: { env?: Record<string, string>; clockOffsetMs?: () => number } = {},
@@ -52,7 +52,7 @@ export function externalSyncMesh(
 
 interface NewSession {
   tenantId?: number;
-  /** The agent of the session. */
+  /** The id of the session's agent. */
   of?: number;
   metadata?: unknown;
 }
@@ -191,7 +191,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
     replica,
     newSession,
     deliveries,
-    /** Ends a session whose evaluation is stored. @returns its id */
+    /** Ends a session, and delivers the event that its evaluation is stored. @returns the session's id */
     async evaluated(options: NewSession = {}): Promise<number> {
       const { id, agentId: of, tenantId } = await newSession(options);
       await first.completed(id, { tenantId, agentId: of });
@@ -213,7 +213,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
       );
       return counted.rows[0].jobs;
     },
-    /** A client of the RPCs that `scripts/admin` calls. */
+    /** Creates a client of the RPCs that `scripts/admin` calls. */
     async admin(signedBy: Callers = createCallers(operatorKey)) {
       const client = rpcClient({
         definition: AdminServiceDefinition,

@@ -60,7 +60,7 @@ test('an evaluation is posted once as a signed webhook, however often its event 
   t.throws(() => payloadOf({ ...(received as Received), body: `${received?.body} ` }));
 });
 
-test('nothing is posted unsigned: an agent that names no secret waits for one', async (t) => {
+test("nothing is posted unsigned: without a secret in the agent's settings, the delivery waits", async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url, secretRef: '' });
@@ -76,7 +76,7 @@ test('nothing is posted for an agent without a URL', async (t) => {
   t.deepEqual(await mesh.deliveries(), []);
 });
 
-test('the secret is the one of now; any text signs by its bytes', async (t) => {
+test('the current secret signs; a secret without a prefix signs by its bytes', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url, ...signed });
@@ -96,7 +96,7 @@ test('the secret is the one of now; any text signs by its bytes', async (t) => {
   t.like(new Webhook('plain text', { format: 'raw' }).verify(plain?.body ?? '', plain?.headers ?? {}), { score: 87 });
 });
 
-test('without its secret nothing is sent, and the delivery waits for it', async (t) => {
+test('if the secret is missing or unusable, nothing is sent and the delivery waits', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url, ...signed });
@@ -116,7 +116,7 @@ test('without its secret nothing is sent, and the delivery waits for it', async 
   }
 });
 
-test('a receiver that is down for a while gets the webhook when it is back, each attempt under the same id', async (t) => {
+test('a receiver that was down gets the webhook later, and every attempt has the same id', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url, ...signed });
@@ -136,7 +136,7 @@ test('a receiver that is down for a while gets the webhook when it is back, each
   for (const each of receiver.received) t.like(payloadOf(each), { sessionId: id });
 });
 
-test('what a receiver does wrong is named by its kind, and what it says is neither read nor kept', async (t) => {
+test("a receiver's failure is stored as its kind, and the response body is neither read nor stored", async (t) => {
   const mesh = await externalSyncMesh(t, { env: { SESSION_SYNC_TIMEOUT_MS: '500' } });
   const target = await webhookReceiver(t);
   const secretText = 'canary of the receiver';
@@ -219,7 +219,7 @@ test('410 ends the delivery at once', async (t) => {
   t.is(receiver.received.length, 1);
 });
 
-test('a receiver that answers gigabytes, or drips for ever, has taken the webhook with the head of its answer', async (t) => {
+test('a 200 status delivers the webhook, even if the response body is huge or never ends', async (t) => {
   const mesh = await externalSyncMesh(t);
   let sent = 0;
   const chunk = Buffer.alloc(1_048_576);
@@ -275,7 +275,7 @@ test('a delivery is tried for 24 hours, with longer and longer pauses, and then 
   t.is(await mesh.jobs(), 0);
 });
 
-test('a receiver that asks for a pause by Retry-After gets it', async (t) => {
+test("a receiver's Retry-After delays the next attempt", async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t, (_, response) => response.writeHead(429, { 'retry-after': '300' }).end());
   mesh.targets.set(agentId, { url: receiver.url });
@@ -284,7 +284,7 @@ test('a receiver that asks for a pause by Retry-After gets it', async (t) => {
   t.true(pauseMs > 200_000 && pauseMs <= 300_000, `${pauseMs}`);
 });
 
-test('the URL of the agent is that of now, and without one a waiting delivery ends', async (t) => {
+test("each attempt uses the agent's current URL, and without a URL a waiting delivery fails", async (t) => {
   const mesh = await externalSyncMesh(t);
   const [before, after] = [
     await webhookReceiver(t, (_, response) => response.writeHead(500).end()),
@@ -304,7 +304,7 @@ test('the URL of the agent is that of now, and without one a waiting delivery en
   t.like(await mesh.delivery(next, isOver), { status: 'FAILED', lastError: 'URL_MISSING' });
 });
 
-test('what is posted has the fields that the agent maps, and a mapping that takes too long is a failure of the delivery alone', async (t) => {
+test('the body has the fields that the agent maps, and a mapping that takes too long fails only its own delivery', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   const mapped = async (mapping: Record<string, string>, metadata: unknown = { orderId: 'o-7' }) => {
@@ -328,7 +328,7 @@ test('what is posted has the fields that the agent maps, and a mapping that take
   t.is(receiver.received.length, 0);
 });
 
-test("one tenant's slow receiver holds up none of another's webhooks", async (t) => {
+test("one tenant's slow receiver does not delay another tenant's webhooks", async (t) => {
   const mesh = await externalSyncMesh(t, { env: { SESSION_SYNC_PER_TENANT: '2', SESSION_SYNC_AT_ONCE: '4' } });
   const gate = createGate();
   let [running, peak] = [0, 0];
@@ -360,7 +360,7 @@ test("one tenant's slow receiver holds up none of another's webhooks", async (t)
   t.is(peak, 2);
 });
 
-test('the webhook of a process that dies in an attempt is sent again by another under the same id', async (t) => {
+test('if a process dies during an attempt, another one sends the webhook again under the same id', async (t) => {
   const mesh = await externalSyncMesh(t);
   const arrived = createGate();
   const late = createGate();
@@ -395,7 +395,7 @@ test('the webhook of a process that dies in an attempt is sent again by another 
   t.is(receiver.received.length, 2);
 });
 
-test('an outage of another service is no attempt, and no failure of the receiver', async (t) => {
+test('an outage of another service counts neither as an attempt nor as a failure of the receiver', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url });

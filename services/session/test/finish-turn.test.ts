@@ -107,7 +107,7 @@ test('a reply is stored with the end of its job, and the next turn starts', asyn
   t.deepEqual(published, ['6-0']);
 });
 
-test('a turn that is interrupted meanwhile is stored as such, and the next one starts once', async (t) => {
+test('a turn interrupted before it ends is stored as interrupted, and the next turn starts once', async (t) => {
   const interrupt = ({ knex }: TenantDb) => knex.raw('UPDATE turns SET interrupted = true');
   const { database, published, ran } = await finish(t, 1, interrupt);
   await eventually('all turns have ended', async () => (await countJobs(database)) === 0);
@@ -118,7 +118,7 @@ test('a turn that is interrupted meanwhile is stored as such, and the next one s
 });
 
 for (const waiting of [0, 1, 2]) {
-  test(`a turn that an earlier try has ended is only published again, ${waiting} turns behind it`, async (t) => {
+  test(`a turn that an earlier try has ended is only published again, with ${waiting} turns queued`, async (t) => {
     // The state after a COMMIT whose response was lost: the reply is stored, the job deleted, and another process has the next job.
     const { database, published, ran } = await finish(t, waiting, async (db) => {
       const [turn] = await db.knex('turns').select('id', 'sessionId', 'turnIndex');

@@ -7,7 +7,10 @@ import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { inTenant, isReply, oneAtATime, sessionMesh, subscribe } from './session-mesh.ts';
 
-/** Whether tests run on a PostgreSQL server. The embedded database runs one transaction at a time, so no other has started. */
+/**
+ * Whether tests run on a PostgreSQL server. The embedded database runs one transaction at a time, so no other
+ * transaction can be running.
+ */
 const isServer = Boolean(process.env['TEST_DATABASE_URL']);
 
 /** Inserts a session with a number of exchanges, plus one message without a reply. */
@@ -68,10 +71,10 @@ test('the message limit drops an exchange that would be split, but not a greetin
   };
   const whole = await historyOf(150, () => 'false');
   t.deepEqual([whole.length, whole[0], whole.at(-1)], [199, 'USER 102', 'USER 300']);
-  // A failed turn has one message less, so the exchange that exceeded the limit now fits.
+  // A failed turn has one message less, so an exchange that exceeded the limit now fits.
   const failed = await historyOf(150, () => 'turn_index = 201');
   t.deepEqual([failed.length, failed[0]], [200, 'USER 100']);
-  // A greeting is an exchange of its own: here the 200th message, then the 201st.
+  // A greeting is an exchange of one message. In the first case below it is the 200th message, in the second the 201st.
   const greeted = (failedTurns: number) => () =>
     `turn_index = 0 OR turn_index % 2 = 1 AND turn_index BETWEEN 3 AND ${1 + 2 * failedTurns}`;
   const fits = await historyOf(100, greeted(0));
@@ -138,7 +141,7 @@ test('a message that waited for the lock gets the whole history or none', async 
     interrupted: false,
   };
   let processId = 0;
-  // The embedded database runs one transaction at a time, so the other one has not begun.
+  // The embedded database runs one transaction at a time, so the other transaction has not begun.
   const isWaiting = async ({ knex }: TenantDb) => {
     if (!isServer) return true;
     const { rows } = await knex.raw('SELECT cardinality(pg_blocking_pids(?)) > 0 AS waiting', [processId]);
@@ -167,8 +170,8 @@ test('a message that waited for the lock gets the whole history or none', async 
 
 test('the history reads one index range, whatever the length of the session and of others', async (t) => {
   const database = await oneAtATime(() => testSchema(t, sessionSchema));
-  // Other tenants' conversations are interleaved. So the planner expects few messages for each session, spread over many pages, and
-  // prefers to read and sort all of them.
+  // Other tenants' messages lie between those of this session. So the planner expects few messages for each session,
+  // spread over many pages, and prefers to read and sort all of them.
   const others = [1, 2, 3, 4, 5];
   for (const tenantId of others)
     await database.transact(tenantId, ({ knex }) =>

@@ -31,7 +31,7 @@ test('an interrupted reply has the usage that the agent sent last, and its conte
   t.is(session.totalTokensInContext, 290);
 });
 
-test('an interrupted reply keeps what the agent still sends when it is asked to stop', async (t) => {
+test('an interrupted reply keeps what the agent sends after the request to stop', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const model = { contextTokens: 300, modelId: 'asked' };
   agent.script = async function* (call) {
@@ -52,7 +52,7 @@ test('an interrupted reply keeps what the agent still sends when it is asked to 
   t.like(messages[1], { text: 'half a word', tokensIn: 311, tokensOut: 7, costUsd: 0.000319, finishReason: null });
 });
 
-test('an agent that does not stop is cancelled, and its reply is kept as it was sent', async (t) => {
+test('an agent that does not stop is cancelled, and the reply received so far is kept', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* () {
     yield text('half', { tokensIn: 300, tokensOut: 1, costUsdE8: 30_200n, contextTokens: 300, modelId: 'asked' });
@@ -68,7 +68,7 @@ test('an agent that does not stop is cancelled, and its reply is kept as it was 
 });
 
 for (const end of ['finished', 'interrupted'] as const) {
-  test(`a reply that is ${end} counts what calls of the agent took that were lost without text`, async (t) => {
+  test(`a reply that is ${end} includes the usage of agent calls that were lost without text`, async (t) => {
     const { app, agent } = await sessionMesh(t);
     agent.script = async function* (call) {
       if (agent.calls.length < 3) yield used({ tokensIn: 40, tokensOut: 9, costUsdE8: 700n });
@@ -99,7 +99,7 @@ for (const end of ['finished', 'interrupted'] as const) {
   });
 }
 
-test('a reply interrupted while no model is asked keeps what was taken before, and leaves the last context size', async (t) => {
+test('a reply interrupted between model calls keeps the usage so far, and the last context size is unchanged', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { id, lastEventId: after } = await app.startSession(owner, start);
   const subscriber = subscribe(t, app, id, { after });
@@ -122,7 +122,7 @@ test('a reply interrupted while no model is asked keeps what was taken before, a
   t.is(session.totalTokensInContext, 25);
 });
 
-test('a reply that fails after words keeps them with their cost, and then the turn fails', async (t) => {
+test('a reply that fails after its first words keeps them with their cost, and then the turn fails', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* () {
     yield used({ tokensIn: 300, costUsdE8: 600n, contextTokens: 300, modelId: 'asked', estimated: true });
@@ -205,7 +205,7 @@ test('a reply without any usage fails', async (t) => {
   t.like(failed.kind, { value: { code: 'MODEL_FAILED' } });
 });
 
-test('a reply interrupted before a model was asked has no tokens and leaves the last context size', async (t) => {
+test('a reply interrupted before a model was asked has no tokens, and the last context size is unchanged', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { id, lastEventId: after } = await app.startSession(owner, start);
   const subscriber = subscribe(t, app, id, { after });
@@ -254,7 +254,7 @@ for (const how of ['the end of its session', 'its last attempt'] as const) {
       );
     }
     await eventually('the reply', async () => (await app.getTranscript(owner, id)).messages.length === 2);
-    // Read again, because session and messages are two statements and the reply may be committed between them.
+    // Read again, because session and messages are read by two statements and the reply may be committed in between.
     const { session, messages } = await app.getTranscript(owner, id);
     // The tokens of `hello`, rounded up, plus those of a message's role.
     t.like(messages[1], { text: 'half ', tokensIn: 6, tokensOut: 2 });

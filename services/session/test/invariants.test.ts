@@ -22,7 +22,7 @@ test('under concurrent messages, interrupts, ends and a crash every turn ends on
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
   const crashing = await replica({ database: crashingDatabase });
   const random = numbers(42);
-  const gate = createGate(); // chunks are sent as clients act, so that many interrupts hit an unfinished reply
+  const gate = createGate(); // chunks are sent while clients act, so that many interrupts meet an unfinished reply
   agent.script = async function* (call) {
     for (const word of `So ${call.asked} it is`.split(/(?<= )/)) {
       await waitForGate(gate, call);

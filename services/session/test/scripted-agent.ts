@@ -42,7 +42,7 @@ export interface ScriptedAgent {
   script: Script;
 }
 
-/** The avatar of every existing agent, a hosted one. */
+/** The avatar of every existing agent; it is a hosted avatar. */
 export const avatar: Avatar = {
   glb: 'aria.glb',
   gender: 'F',
@@ -56,23 +56,23 @@ export const hosted = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
 
 const nothingNew: RunTurnResponse = { text: '', structuredContentJson: '', finishReason: '' };
 
-/** The response that an agent sends with the last text of a workflow's reply. */
+/** Returns the response that an agent sends with the last text of a workflow's reply. */
 export const shown = (structuredContent: object): RunTurnResponse => ({
   ...nothingNew,
   structuredContentJson: JSON.stringify(structuredContent),
 });
 
-/** A response with a piece of text. @param usage the usage of the turn so far, this text included */
+/** Returns a response with a piece of text. @param usage the usage of the turn so far, this text included */
 export const text = (value: string, usage?: Partial<TurnUsage>): RunTurnResponse => ({
   ...nothingNew,
   text: value,
   ...(usage && { usage: { ...noUsage, ...usage } }),
 });
 
-/** A response with changed usage and no text, e.g. when the agent calls its model. */
+/** Returns a response with changed usage and no text, e.g. when the agent calls its model. */
 export const used = (usage: Partial<TurnUsage>): RunTurnResponse => text('', usage);
 
-/** The response that an agent with knowledge bases sends before its reply. */
+/** Returns the response that an agent with knowledge bases sends before its reply. */
 export const cited = (...documentNames: string[]): RunTurnResponse => ({
   ...nothingNew,
   citations: { citations: documentNames.map(citationOf) },
@@ -86,7 +86,7 @@ export const citationOf = (documentName: string) => ({
   preview: `From ${documentName}`,
 });
 
-/** The response that an agent sends when a tool call starts or ends. */
+/** Returns the response that an agent sends when a tool call starts or ends. */
 export const called = (
   callId: string,
   status: 'STARTED' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
@@ -103,7 +103,7 @@ export const called = (
   },
 });
 
-/** The last response of a complete reply: its usage and finish reason. */
+/** Returns the last response of a complete reply: its usage and finish reason. */
 export const finished = (modelId = 'script', finishReason = 'STOP'): RunTurnResponse => ({
   ...used({ tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId }),
   finishReason,

@@ -83,11 +83,11 @@ export type App = Bound<typeof useCases>;
 export interface MeshOptions {
   /** Settings that differ from the defaults. */
   env?: Record<string, string>;
-  /** Added to the database's clock. */
+  /** A time in ms that is added to the database's clock. */
   clockOffsetMs?: () => number;
 }
 
-/** One process of session. */
+/** One process of the session service. */
 export interface Replica {
   app: App;
   unit: Unit;
@@ -100,9 +100,9 @@ export interface SessionMesh extends Replica {
   agent: ScriptedAgent;
   /** Published `session-ended` events. */
   published: Envelope[];
-  /** Identity's response for tenants that are not plain active ones. */
+  /** Identity's responses for tenants; tenants that are not listed are active. */
   tenants: Map<number, Partial<GetTenantResponse>>;
-  /** The persons of valid tickets; identity refuses all others. */
+  /** Persons by their valid ticket; identity refuses all other tickets. */
   tickets: Map<string, ProviderPerson>;
   eventBus: EventBus;
   keyValue: KeyValue;
@@ -141,7 +141,7 @@ export async function serveIdentity(
 
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Serializes the set-ups of a file: many concurrent migrations would make its embedded database miss timeouts. */
+/** Runs the set-ups of a test file one after another: concurrent migrations would cause timeouts in the embedded database. */
 export function oneAtATime<T>(setUp: () => Promise<T>): Promise<T> {
   const done = previous.then(setUp);
   previous = done.catch(() => undefined);
@@ -234,7 +234,7 @@ export const isFailure = (event: SessionEvent) => event.kind?.$case === 'turnFai
 export const isStatus = (event: SessionEvent) => event.kind?.$case === 'sessionStatusChanged';
 export const isTurnEnd = (event: SessionEvent) => isReply(event) || isFailure(event);
 
-/** The text of a turn's last attempt. */
+/** Returns the text of a turn's last attempt. */
 export function joinedChunks(events: SessionEvent[], turnIndex: number): string {
   const chunks = events.flatMap(({ kind }) => (kind?.$case === 'aiResponseChunk' ? [kind.value] : []));
   const ofTurn = chunks.filter((chunk) => chunk.turnIndex === turnIndex);

@@ -14,7 +14,7 @@ import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
 import { oneAtATime, serveIdentity, tokenKeys } from './session-mesh.ts';
 
-/** The whole unit on loopback servers and a schema of the test's own, with stubs of agent, evaluation and export. */
+/** Starts the whole unit on loopback servers and a schema of the test's own, with stubs of agent, evaluation and export. */
 export const sessionUnit = (t: ExecutionContext, env: Record<string, string> = {}) =>
   oneAtATime(() => startUnit(t, env));
 
@@ -23,7 +23,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
   await serveIdentity(t, new Map(), { callers, addresses });
-  /** The stub's evaluation: the size of its transcript, whether it exists, and the limits that were requested. */
+  /** State of the evaluation stub: the size of the transcript, whether the evaluation exists, and the limits that were requested. */
   const evaluations = { transcriptBytes: 17n, isMade: true, asked: [] as (bigint | undefined)[] };
   await serveStub(
     t,
@@ -83,7 +83,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   });
   await subscriptions.start();
   t.teardown(() => subscriptions.stop());
-  /** A subscription to `sessionEvents`, from the beginning of the session. */
+  /** Opens a subscription to `sessionEvents`, from the beginning of the session. */
   const events = (caller: Caller, sessionId: number) => {
     // names sessionEvents: the request that a gateway makes for this field
     const request = {

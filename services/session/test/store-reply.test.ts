@@ -74,7 +74,7 @@ for (const [why, change, eventId = '6-0'] of [
   ['a newer event is stored', 'SELECT 1', '5-5'],
   ['a newer event of an earlier moment is stored', 'SELECT 1', '4-9'],
 ] as const) {
-  test(`a turn is not ended at once where ${why}`, async (t) => {
+  test(`a turn is not ended by one statement if ${why}`, async (t) => {
     const database = await oneAtATime(() => testSchema(t, sessionSchema));
     const { sessionId, ...turn } = await insertRunning(database);
     await database.transact(1, ({ knex }) => knex.raw(change));
@@ -88,7 +88,7 @@ for (const [why, change, eventId = '6-0'] of [
 }
 
 onDatabaseServer(({ test, testSchema }) => {
-  test('a reply that waited for an interrupt is not stored at once', async (t) => {
+  test('a reply that waited for an interrupt is not stored by one statement', async (t) => {
     const database = await oneAtATime(() => testSchema(t, sessionSchema));
     const { sessionId, ...turn } = await insertRunning(database);
     let processId = 0;

@@ -49,7 +49,7 @@ test('a tenant sees the deliveries of its agent, newest first and page by page, 
   }
 });
 
-test('GraphQL answers a delivery without anything that was sent or answered', async (t) => {
+test('GraphQL returns a delivery without the contents of request and response', async (t) => {
   const mesh = await externalSyncMesh(t);
   const receiver = await webhookReceiver(t, (_, response) => response.writeHead(500).end('canary'));
   mesh.targets.set(agentId, { url: receiver.url });
@@ -107,7 +107,7 @@ test('a tenant that is marked as deleted while its webhook is prepared gets no d
   t.is(made, undefined);
 });
 
-test('deliveries are kept for 30 days after their end, and those that wait for as long as they do', async (t) => {
+test('ended deliveries are kept for 30 days, and waiting ones until they end', async (t) => {
   let offsetMs = 0;
   const mesh = await externalSyncMesh(t, { clockOffsetMs: () => offsetMs });
   const receiver = await webhookReceiver(t);
@@ -141,7 +141,7 @@ test('deliveries are kept for 30 days after their end, and those that wait for a
   t.deepEqual(days, []);
 });
 
-test('of a tenant the newest deliveries that ended are kept, and all that wait', async (t) => {
+test("a tenant's newest ended deliveries and all waiting ones are kept", async (t) => {
   const mesh = await externalSyncMesh(t, { env: { SESSION_SYNC_KEPT: '3' } });
   const receiver = await webhookReceiver(t);
   mesh.targets.set(agentId, { url: receiver.url });
@@ -157,7 +157,7 @@ test('of a tenant the newest deliveries that ended are kept, and all that wait',
   );
 });
 
-test('an operator sees deliveries and sends one again under its id, which is in the audit', async (t) => {
+test('an operator lists deliveries and sends one again under its id, which the audit log records', async (t) => {
   const mesh = await externalSyncMesh(t);
   const admin = await mesh.admin();
   const receiver = await webhookReceiver(t, (_, response) => response.writeHead(410).end());
@@ -224,7 +224,7 @@ test('an operator sees deliveries and sends one again under its id, which is in 
   t.like(await t.throwsAsync(redeliver(failed.id, 1, user)), { kind: 'forbidden' });
 });
 
-test('a delivery that waits for its next attempt is sent at once when an operator asks for it', async (t) => {
+test('a delivery that waits for its next attempt is sent at once when an operator redelivers it', async (t) => {
   const mesh = await externalSyncMesh(t);
   const admin = await mesh.admin();
   const receiver = await webhookReceiver(t, (_, response) => response.writeHead(503, { 'retry-after': '600' }).end());
@@ -238,7 +238,7 @@ test('a delivery that waits for its next attempt is sent at once when an operato
   t.is(receiver.received.length, 2);
 });
 
-test('AdminService of session opens to nobody but who holds OPERATOR_KEY', async (t) => {
+test('AdminService of session accepts only callers with OPERATOR_KEY', async (t) => {
   const mesh = await externalSyncMesh(t);
   const admin = await mesh.admin(createCallers(randomBytes(32)));
   await t.throwsAsync(admin.listAudit({ first: 0, before: 0 }, { caller: ada, expectedErrors: ['unauthenticated'] }), {

@@ -80,7 +80,7 @@ test('a turn whose process dies is finished by another as attempt 2, and subscri
   t.deepEqual(late.events, subscriber.events);
 });
 
-test('a call that a stopping agent replica rejects before any text is sent to another replica', async (t) => {
+test('a call that a stopping agent replica rejects before any text is repeated on another replica', async (t) => {
   const { app, agent } = await sessionMesh(t, { env });
   agent.script = async function* () {
     yield used({ tokensIn: 7, contextTokens: 7 });
@@ -289,7 +289,7 @@ for (const how of ['its turn has no attempts left', 'its session has to end'] as
     await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
     gate.release();
     await subscriber.until('the first chunk', isChunk);
-    await crashingDatabase.close(); // its lease lasts longer than the wait for the end of a session
+    await crashingDatabase.close(); // the lease of the dead process lasts longer than the wait for the end of a session
     const givenUp = how === 'its turn has no attempts left';
     if (givenUp) {
       await database.transact(1, (db) => turnStore(db).markFirstInterrupted(id));

@@ -37,7 +37,7 @@ const call = (callId: string, status: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** Summarizes an event: the text of a chunk, the status of a tool call with its attempt, otherwise the kind. */
+/** Summarizes an event: a chunk as its text, a tool call as its status and attempt, other events as their kind. */
 function told({ kind }: SessionEvent): string {
   if (kind?.$case === 'aiResponseChunk') return kind.value.text;
   if (kind?.$case !== 'toolCallChanged') return kind?.$case ?? '';
@@ -61,7 +61,7 @@ function endlessCall(agent: ScriptedAgent): void {
   };
 }
 
-test('calls of tools stand between the pieces of a reply where they were made, and are kept on its message', async (t) => {
+test('tool calls are streamed between the pieces of a reply where they were made, and stored with its message', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
   agent.script = async function* () {
     for (const word of ['Let ', 'me ', 'look.']) yield text(word);
@@ -100,7 +100,7 @@ test('calls of tools stand between the pieces of a reply where they were made, a
 });
 
 for (const what of ['interrupt', 'end'] as const) {
-  test(`the ${what} of a session in a call cancels it, before the reply ends`, async (t) => {
+  test(`the ${what} of a session during a tool call cancels the call before the reply ends`, async (t) => {
     const { app, agent } = await sessionMesh(t);
     endlessCall(agent);
     const { id } = await app.startSession(owner, start);
@@ -116,7 +116,7 @@ for (const what of ['interrupt', 'end'] as const) {
   });
 }
 
-test('a turn that fails in a call cancels it, before it ends', async (t) => {
+test('a turn that fails during a tool call cancels the call before the turn ends', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* () {
     yield called('1.0', 'SUCCEEDED');
@@ -130,7 +130,7 @@ test('a turn that fails in a call cancels it, before it ends', async (t) => {
   t.deepEqual(tale(subscriber), ['1: 1.0 SUCCEEDED', '1: 1.1 STARTED', '1: 1.1 CANCELLED', 'turnFailed']);
 });
 
-test('an attempt that takes over has calls of its own, and those of the one before are void', async (t) => {
+test('an attempt that takes over makes its own tool calls, which replace those of the previous attempt', async (t) => {
   const { agent, app, database, replica } = await sessionMesh(t, { env });
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
   const crashing = await replica({ database: crashingDatabase });
@@ -162,7 +162,7 @@ test('an attempt that takes over has calls of its own, and those of the one befo
   t.is(agent.calls[0]?.request.turnKey, agent.calls[1]?.request.turnKey);
 });
 
-test('an agent that is lost in a call is asked to go on, and the call is kept once', async (t) => {
+test('after an agent is lost during a tool call, the next one continues, and the call is stored once', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* ({ request }) {
     yield called('1.0', 'STARTED');
@@ -183,7 +183,7 @@ test('an agent that is lost in a call is asked to go on, and the call is kept on
 });
 
 for (const losses of [1, 3]) {
-  test(`an agent that is lost ${losses} times in a call, after text, is asked to go on in another attempt, twice at the most`, async (t) => {
+  test(`after ${losses} losses of the agent during a tool call that follows text, another attempt continues, twice at most`, async (t) => {
     const { app, agent } = await sessionMesh(t);
     agent.script = async function* () {
       yield text('Let me look. ');
@@ -223,7 +223,7 @@ for (const how of [
   'has to end with its session',
   'has no attempts left',
 ] as const) {
-  test(`the call of a dead process is cancelled and kept when its turn ${how}`, async (t) => {
+  test(`the tool call of a dead process is cancelled and stored when its turn ${how}`, async (t) => {
     const { agent, database, replica, unit } = await sessionMesh(t);
     await unit.stop(); // leaves only the replica that dies and its successor
     const crashingDatabase = await replicaOf(t, database, sessionSchema);
@@ -239,7 +239,7 @@ for (const how of [
     const before = subscribe(t, crashing.app, id, { after: '0' });
     await crashing.app.sendMessage(owner, { sessionId: id, text: 'hello', clientTurnId: 'x' });
     await before.until('the calls', isCall, 2);
-    await crashingDatabase.close(); // its lease lasts longer than the wait for the end of a session
+    await crashingDatabase.close(); // the lease of the dead process lasts longer than the wait for the end of a session
     const expireLease = (attempt: number) =>
       database.transactShared(({ knex }) =>
         knex('jobs')
@@ -266,7 +266,7 @@ for (const how of [
   });
 }
 
-test('the call of a dead process is cancelled before its turn is given up', async (t) => {
+test('the tool call of a dead process is cancelled before its turn fails', async (t) => {
   const { agent, app, database } = await sessionMesh(t, { env });
   endlessCall(agent);
   const { id } = await app.startSession(owner, start);
@@ -286,7 +286,7 @@ test('the call of a dead process is cancelled before its turn is given up', asyn
   t.deepEqual(tale(subscriber).slice(1), ['1: 1.0 STARTED', '1: 1.0 CANCELLED', 'turnFailed']);
 });
 
-test('calls are kept although the event log is unavailable', async (t) => {
+test('tool calls are stored although the event log is unavailable', async (t) => {
   const { replica, agent } = await sessionMesh(t);
   agent.script = async function* () {
     yield called('1.0', 'STARTED');
@@ -303,7 +303,7 @@ test('calls are kept although the event log is unavailable', async (t) => {
   t.deepEqual(await storedCalls(app, id), [null, [call('1.0', 'SUCCEEDED')]]);
 });
 
-test('a turn without calls makes no write for them', async (t) => {
+test('a turn without tool calls makes no writes for them', async (t) => {
   const { agent, eventLog, replica, unit } = await sessionMesh(t);
   await unit.stop();
   const appended: number[] = [];
@@ -328,7 +328,7 @@ test('a turn without calls makes no write for them', async (t) => {
   t.deepEqual(appended, [1, 1, 1], 'the piece, the reserved id, the reply');
 });
 
-test('the history and the transcript are text alone, and a name that a model made up is cut to what can be stored', async (t) => {
+test('history and transcript contain text only, and an invented tool name is cut to what can be stored', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* () {
     yield called('1.0', 'FAILED', { name: `${'🦜'.repeat(99)}x🦜🦜` });
@@ -356,7 +356,7 @@ test('the history and the transcript are text alone, and a name that a model mad
   );
 });
 
-test('a message shows its calls without arguments and results, and null where it made none', async (t) => {
+test('a message has its tool calls without arguments and results, or null if there were none', async (t) => {
   const { agent, graph, events } = await sessionUnit(t);
   agent.script = async function* ({ asked }) {
     if (asked === 'call') {

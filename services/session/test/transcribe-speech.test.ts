@@ -19,7 +19,7 @@ const said = { transcript: 'Hello', confidence: 0.5, languageCode: 'en-US' };
 const key = Buffer.from(tokenKeys.slice('k1:'.length), 'base64');
 const tokens = createSessionTokens([{ id: 'k1', key }]);
 
-/** A fake voice service that records requests and returns the given response. */
+/** Starts a fake voice service that records requests and returns the given response. */
 async function fakeVoice(
   t: ExecutionContext,
   answer: (response: ServerResponse) => void = (response) => void response.end(JSON.stringify(said)),
@@ -64,7 +64,7 @@ test('a clip is transcribed by voice, with a token of the tenant and the address
   t.is(voice.received.length, 1);
 });
 
-test('what is wrong with a clip is named by its field, and nothing of it is sent', async (t) => {
+test('each problem of a clip names its field, and the clip is not sent', async (t) => {
   const voice = await fakeVoice(t);
   const { graph, addresses } = await sessionUnit(t);
   addresses.announce('voice', 'public', voice.url);
@@ -95,7 +95,7 @@ test('what is wrong with a clip is named by its field, and nothing of it is sent
   t.deepEqual(data?.['transcribeSpeech'], said, 'a clip of the largest size passes');
 });
 
-test('while voice is away, absent or too slow a transcription is unavailable in plain words', async (t) => {
+test('while voice is down, absent or too slow, a transcription is unavailable with a plain message', async (t) => {
   const { graph, addresses } = await sessionUnit(t, { SESSION_VOICE_TIMEOUT_MS: '100' });
   const slow = await fakeVoice(t, () => undefined);
   for (const address of [undefined, 'http://127.0.0.1:1', slow.url]) {
@@ -107,7 +107,7 @@ test('while voice is away, absent or too slow a transcription is unavailable in 
   await eventually('the slow call is cancelled', () => slow.state.cancelled === 1);
 });
 
-test('a client that leaves cancels its transcription', async (t) => {
+test('a client that disconnects cancels its transcription', async (t) => {
   const voice = await fakeVoice(t, () => undefined);
   const { app, addresses } = await sessionMesh(t);
   addresses.announce('voice', 'public', voice.url);

@@ -39,7 +39,7 @@ test('a transcript of any length is streamed in parts that join to the whole', a
     );
     return parts;
   };
-  // Each message counts as the bytes of its text plus 100.
+  // The size of a message is the bytes of its text plus 100.
   t.deepEqual(await read([900, 900, 900, 900, 900], 2_000), [[900, 900], [900, 900], [900]]);
   t.deepEqual(
     await read([10, 50_000, 10, 10], 2_000),

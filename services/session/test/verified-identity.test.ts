@@ -11,7 +11,7 @@ async function embedded(mesh: SessionMesh): Promise<number> {
   return (await mesh.app.sdkStart(byKey, { agentId: 1 })).sessionId;
 }
 
-test('a ticket tells whom the session talks to, and turns from then on are told, with the products linked', async (t) => {
+test('a ticket identifies the person, and later turns get the identity with the linked products', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, agent, tickets } = mesh;
   const sessionId = await embedded(mesh);
@@ -40,7 +40,7 @@ test('a ticket tells whom the session talks to, and turns from then on are told,
   ]);
 });
 
-test('the same person adds products, another one replaces them; an email that is not verified is none', async (t) => {
+test('the same person adds products, another person replaces them; an unverified email is null', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, tickets } = mesh;
   const sessionId = await embedded(mesh);
@@ -60,7 +60,7 @@ test('the same person adds products, another one replaces them; an email that is
   });
 });
 
-test('a ticket that is refused or was used changes nothing, and neither do values that are wrong', async (t) => {
+test('a refused or used ticket changes nothing, and neither does invalid input', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, tickets } = mesh;
   const sessionId = await embedded(mesh);
@@ -96,7 +96,7 @@ for (const [what, second, reason] of [
   ['a product that is refused', 'unknown', 'TICKET_REFUSED'],
   ['a provider that is away for a product', 'provider away', undefined],
 ] as const) {
-  test(`${what} leaves what came before, and the same call goes on from there`, async (t) => {
+  test(`${what} keeps earlier results, and a retry of the call continues from them`, async (t) => {
     const mesh = await sessionMesh(t);
     const { app, tickets } = mesh;
     const sessionId = await embedded(mesh);
@@ -126,7 +126,7 @@ for (const [what, second, reason] of [
   });
 }
 
-test('a session has a bounded number of tickets, also at once, and others none of it', async (t) => {
+test('the tickets of a session are limited, also in concurrent calls, and other sessions are not affected', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, tickets } = mesh;
   const [sessionId, other] = [await embedded(mesh), await embedded(mesh)];
@@ -142,7 +142,7 @@ test('a session has a bounded number of tickets, also at once, and others none o
   t.like(await app.verifyIdpIdentity(byToken(other), { sessionId: other, ticket: 'person' }), { subject: 's-1' });
 });
 
-test("another session's token, and a session that has ended, spend no ticket", async (t) => {
+test("a call with another session's token, or for an ended session, uses up no ticket", async (t) => {
   const mesh = await sessionMesh(t);
   const { app, tickets } = mesh;
   const [sessionId, other] = [await embedded(mesh), await embedded(mesh)];

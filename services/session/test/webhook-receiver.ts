@@ -23,7 +23,7 @@ export interface WebhookReceiver {
   start(): Promise<void>;
 }
 
-/** A customer's webhook server on loopback, stopped at the end of the test. */
+/** Starts a customer's webhook server on loopback; it stops at the end of the test. */
 export async function webhookReceiver(
   t: Pick<ExecutionContext, 'teardown'>,
   answer?: Answer,

@@ -157,7 +157,7 @@ test('a transcript is read only if selected and within the answer budget', async
   t.deepEqual((await ask('score')).data.evaluation, { score: 80 });
 });
 
-test('an export is asked for by the token of its session, under the key of the request, and read by its id', async (t) => {
+test('a session token requests an export under the key of the request, and reads the export by its id', async (t) => {
   const { query, exports } = await startUnit(t);
   const input = { agentId: 2, clientExternalId: 'me' };
   const { id: sessionId } = (await query(startSession, { input })).data.startSession;
@@ -234,7 +234,7 @@ test('a subscription with a credential that its @access does not accept is refus
   for (const caller of accepted) t.truthy((await firstEvent(caller, sessionId))?.eventId, caller.kind);
 });
 
-test('a client that leaves cancels no turn, and a stopping server ends streams without error', async (t) => {
+test('a client that disconnects cancels no turn, and a stopping server ends streams without error', async (t) => {
   const { query, events, agent, unit } = await startUnit(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'one ', 'two');
@@ -257,7 +257,7 @@ test('a client that leaves cancels no turn, and a stopping server ends streams w
   t.is(seen.at(-1), 'AiResponseEvent');
 });
 
-test('an embedded session that has ended is answered at once: its evaluation is looked for once, and not waited for', async (t) => {
+test('ending an embedded session again returns at once: the evaluation is read once and not awaited', async (t) => {
   const { query, evaluations } = await startUnit(t);
   const key: Caller = { kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'test' };
   const start = 'mutation { sdkStart(input: { agentId: 1 }) { sessionId } }';

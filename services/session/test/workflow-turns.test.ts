@@ -13,7 +13,7 @@ function contentOf({ kind }: SessionEvent): unknown {
 
 const card = { kind: 'card', title: 'Order 4711', buttons: [{ label: 'Track', url: 'https://example.com' }] };
 
-test('the agent is told of the session: who the person is, its metadata, when it started, and whether a draft is tested', async (t) => {
+test("the agent gets the session's person, metadata and start time, and whether a draft is tested", async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { id, startedAt } = await app.startSession(owner, start);
   const events = subscribe(t, app, id, { after: '0' });
@@ -29,7 +29,7 @@ test('the agent is told of the session: who the person is, its metadata, when it
   t.like(second, { testDraft: false, metadataJson: first?.metadataJson, sessionStartedAt: first?.sessionStartedAt });
 });
 
-test('a queued turn is told the same of the session', async (t) => {
+test('a queued turn gets the same data of the session', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = async function* (call) {
@@ -49,7 +49,7 @@ test('a queued turn is told the same of the session', async (t) => {
   t.deepEqual(agent.calls[1]?.request.sessionStartedAt, startedAt ?? undefined);
 });
 
-test('structured content is kept on the message, and is in its event and its replay from the database', async (t) => {
+test('structured content is stored with the message, and is in its event and in a replay from the database', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
   agent.script = async function* () {
     yield text('Here it is.');
@@ -67,7 +67,7 @@ test('structured content is kept on the message, and is in its event and its rep
   t.deepEqual(contentOf(replayed), stored);
 });
 
-test('a turn without a model keeps the size of the last context', async (t) => {
+test('a turn without a model leaves the last context size unchanged', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* ({ asked }) {
     yield text('Re');
@@ -99,7 +99,7 @@ for (const reason of ['WORKFLOW_NOT_PUBLISHED', 'WORKFLOW_FAILED', 'WORKFLOW_LIM
   });
 }
 
-test('usage of earlier attempts is asked for only where this process has not been told of it', async (t) => {
+test('usage of earlier attempts is requested only if this process does not know it', async (t) => {
   const { app, agent } = await sessionMesh(t);
   agent.script = async function* () {
     if (agent.calls.length === 1) throw unavailable('it restarts');

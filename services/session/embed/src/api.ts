@@ -29,7 +29,7 @@ const requestTimeoutMs = 30_000;
 /** With the backoff, attempts span about 15 seconds. */
 const maxAttempts = 6;
 
-/** The mutations of one session, with a token that is refreshed when the API refuses it. */
+/** Creates the functions that call the mutations of one session, with a token that is refreshed when the API refuses it. */
 export function createApi({ endpoint, sessionId, onToken, random, ...given }: ApiOptions) {
   let { token } = given;
   let refreshing: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
 
   /**
    * Replaces the token, unless it has already changed from `used`. Concurrent calls share one request.
-   * @throws ParleyError `EXPIRED` past the grace window, `BAD_REQUEST` when the session is no longer active.
+   * @throws ParleyError `EXPIRED` after the grace window, `BAD_REQUEST` when the session is no longer active.
    */
   function refresh(used: string): Promise<void> {
     if (used !== token) return Promise.resolve();
@@ -86,7 +86,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   }
 
   return {
-    /** The token in use. */
+    /** Returns the token in use. */
     token: () => token,
     refresh,
     /** Fetches with the token, and retries once with a refreshed token after a 401. */

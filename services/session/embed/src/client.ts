@@ -92,8 +92,8 @@ const hourMs = 3_600_000;
 /** The close code that the server sends when a socket's token is refused or has expired. */
 const forbidden = 4_403;
 /**
- * Consecutive refusals, each of a fresh token, after which the session fails. A socket that received an event or a pong does not count: its
- * token was accepted and has expired since.
+ * Consecutive refusals of fresh tokens after which the session fails. A refusal does not count if the socket had
+ * received an event or a pong: the server had accepted the token, and it has expired since.
  */
 const maxRefusals = 3;
 

@@ -1,4 +1,4 @@
-/** A queue of items for one reader. */
+/** Creates a queue of items for one reader. */
 export function eventQueue<Item>(onReturn: () => void) {
   const items: Item[] = [];
   let isClosed = false;

@@ -102,7 +102,7 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
   }
 }`;
 
-/** Whether the first event id is later than the second one. */
+/** Reports whether the first event id is later than the second one. */
 export function isLater(id: string, than: string): boolean {
   const [ms = 0, n = 0] = id.split('-').map(Number);
   const [thanMs = 0, thanN = 0] = than.split('-').map(Number);

@@ -31,7 +31,7 @@ function event(n: number, text = `piece ${n} `): object {
   };
 }
 
-/** A session that records its events and states. */
+/** Creates a session that records its events and states. */
 function join(t: ExecutionContext, endpoint: string, options: Partial<ConnectOptions> = {}) {
   const events: SessionEvent[] = [];
   const states: State[] = [];
@@ -196,7 +196,7 @@ test('a session without events survives any number of expired tokens', async (t)
   for (const n of [1, 2, 3, 4, 5]) {
     const follower = await Promise.race([gateway.follower(n), over.then(() => undefined)]);
     if (!follower) break;
-    follower.send({ type: 'pong' }); // as after a ping, which the client sends after 20 seconds without a message
+    follower.send({ type: 'pong' }); // the client would send a ping, and get this pong, after 20 seconds without a message
     follower.close(4403);
   }
   t.is((await Promise.race([gateway.follower(6), over.then(() => undefined)]))?.authorization, bearer('token 5'));

@@ -27,7 +27,7 @@ export interface Follower {
 
 type Respond = (call: Call, response: ServerResponse) => object | undefined;
 
-/** A server with the gateway's protocols, for failures that a test cannot cause in a real gateway. */
+/** Creates a server with the gateway's protocols, for failures that a test cannot cause in a real gateway. */
 export async function fakeGateway(
   t: ExecutionContext,
   respond: Respond,

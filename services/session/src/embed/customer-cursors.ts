@@ -38,7 +38,7 @@ export function createCustomerCursors(ring: KeyRing) {
       return Buffer.concat([id, macOf(key, customer, id)]).toString('base64url');
     },
 
-    /** @throws DomainError `invalid`: no cursor of this customer */
+    /** @throws DomainError `invalid` if the cursor was not made for this customer */
     readCursor(customer: CustomerOfTenant, cursor: string): number {
       const bytes = Buffer.from(cursor, 'base64url');
       const [id, mac] = [bytes.subarray(0, idBytes), bytes.subarray(idBytes)];

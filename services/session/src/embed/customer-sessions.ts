@@ -57,7 +57,7 @@ export function countCustomerSessions(
 }
 
 /**
- * Reads sessions in the order of `ids`. All exist, since sessions are never deleted.
+ * Reads sessions in the order of `ids`. Every id must exist; sessions are never deleted.
  * @throws DomainError `invalid` with `ANSWER_TOO_LARGE`
  */
 export async function listSessionsByIds(

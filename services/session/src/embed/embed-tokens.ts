@@ -1,6 +1,6 @@
 import { unauthenticated } from '@parley/kernel/errors';
 
-/** The same error for every invalid token, including tokens of a deleted tenant or missing session. */
+/** Returns the same error for every invalid token, including tokens of a deleted tenant or missing session. */
 export function invalidToken() {
   return unauthenticated('Invalid or expired avatar token');
 }

@@ -9,10 +9,10 @@ import { sessionStore } from '../session-store.ts';
 import { invalidToken } from './embed-tokens.ts';
 
 /**
- * Replaces a token that is about to expire, or has expired within the grace window, by one of full lifetime for the same session,
- * tenant and hosted avatar. The old one stays valid until it expires.
- * @throws DomainError `unauthenticated`, the same for every invalid token and every deleted session; `invalid`: the session is not
- * active; `forbidden` (TENANT_SUSPENDED)
+ * Exchanges a token that is about to expire, or has expired within the grace window, for a new one with the full
+ * lifetime, for the same session, tenant and hosted avatar. The old token stays valid until it expires.
+ * @throws DomainError `unauthenticated`, the same error for every invalid token and every deleted session; `invalid`:
+ * the session is not active; `forbidden` (TENANT_SUSPENDED)
  */
 export async function refreshAvatarToken(
   ports: Ports,

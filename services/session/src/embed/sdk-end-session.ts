@@ -14,8 +14,8 @@ const lookAfterMs = [0, 100, 300, 700, 1_300, 1_900];
 const evaluationTimeoutMs = 2_000;
 
 /**
- * Ends the session of the caller's token like `endSession`, and waits briefly for its evaluation, which is null if it
- * takes longer. A session that has ended before is returned at once.
+ * Ends the session of the caller's token like `endSession`, and waits up to two seconds for the evaluation;
+ * `evaluation` is null after that. A session that had already ended is returned at once.
  * @throws DomainError `forbidden`
  */
 export async function sdkEndSession(

@@ -33,15 +33,15 @@ const personaFields = ['agentName', 'personaPrompt', 'position'] as const;
 const defaultName = 'Assistant';
 
 /**
- * Starts a session for a browser that gets only the returned token; the agent's greeting is the first turn. If a
- * session was started under the effect key before, returns that one with a new token.
- * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted
+ * Starts a session for a browser, which receives only the returned token. The agent's greeting is the first turn. If
+ * the effect key was already used, returns its session with a new token.
+ * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: the tenant was just deleted
  */
 export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkStartInput): Promise<SdkStartResult> {
   const given = parseInput(newEmbed, withoutNulls(input));
   const which = agentOf(given);
   const { tenantId } = request.caller;
-  // Checked before the agent is loaded, because it may have been deleted by the time of a retry.
+  // Checked before the agent is loaded, because the agent may have been deleted before a retry.
   const started = await committedUnder(ports.database, request);
   if (started !== undefined) {
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));

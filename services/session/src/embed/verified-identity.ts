@@ -11,17 +11,14 @@ export interface VerifiedIdentity {
   company: string | null;
   /** The person's subjects in products of the provider; at most one per product. */
   products: LinkedIdentity[];
-  /**
-   * Set until all tickets of the call that identified the person are exchanged, so that a retry of the call can
-   * continue.
-   */
+  /** Set until all tickets of the call that identified the person are exchanged. A retry of that call continues from here. */
   unfinished?: Unfinished;
 }
 
 export interface Unfinished {
-  /** The hash of the person's ticket, which is used up, in hexadecimal. */
+  /** The hash, in hexadecimal, of the person's ticket, which can no longer be exchanged. */
   ticketSha256: string;
-  /** Products whose tickets in that call are used up. */
+  /** Products whose tickets in that call can no longer be exchanged. */
   products: string[];
 }
 
@@ -31,7 +28,7 @@ export function withProduct(identity: VerifiedIdentity, linked: LinkedIdentity):
   return { ...identity, products: [...others, linked] };
 }
 
-/** The part that workflows see, without the subjects of products. */
+/** Returns what workflows may see of an identity: the person and the names of linked products, without the subjects in those products. */
 export function identityForWorkflows(identity: VerifiedIdentity): object {
   const { products, unfinished: _, ...person } = identity;
   return { ...person, linkedProducts: products.map(({ product }) => product) };

@@ -15,7 +15,7 @@ import { type VerifiedIdentity, withProduct } from './verified-identity.ts';
 const maxTickets = 10;
 /** Maximum products linked to one person, over all calls. */
 const maxProducts = 20;
-/** Maximum tickets per session, accepted or refused. More need another session, which the tenant's server starts. */
+/** Maximum tickets per session, accepted or refused. For more tickets the tenant's server has to start another session. */
 const maxExchanges = 50;
 const ticketText = text(4_096);
 const tickets = z.object({
@@ -31,13 +31,13 @@ const tickets = z.object({
     .optional(),
 });
 
-/** Longer than identity waits for the provider. */
+/** Longer than identity's own timeout for the provider. */
 const exchangeTimeoutMs = 15_000;
 
 /**
- * Exchanges the person's tickets at the identity provider one by one, and stores each result; workflows see it from the
- * session's next turn on. If a ticket is refused or the provider is unavailable, earlier results remain and the call
- * can be retried: it continues with the same person's ticket and a new ticket in place of the refused one.
+ * Exchanges the person's tickets at the identity provider one by one, and stores each result. Workflows see the results
+ * from the session's next turn. If a ticket is refused or the provider is unavailable, earlier results remain and the
+ * call can be retried with the same person's ticket, and with a new ticket in place of a refused one.
  * @throws DomainError `forbidden`; `invalid`: `TICKET_REFUSED`, `IDP_ONE_NOT_CONFIGURED`, a session that is not active;
  * `tooManyRequests`; `unavailable`
  */
@@ -81,7 +81,7 @@ export async function verifyIdpIdentity(
   return { sessionId, subject, email, fullname, company, linkedProducts: products.map(({ product }) => product) };
 }
 
-/** Products linked before remain linked if it is the same person. */
+/** Products that were linked before stay linked if the person is the same. */
 function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): VerifiedIdentity {
   const { subject, verifiedEmail, fullname, company } = person;
   return {
@@ -119,7 +119,7 @@ async function change(
   );
 }
 
-/** Counts before the provider is called, so that concurrent calls cannot exceed the limit. */
+/** Exchanges one ticket. The ticket is counted before the provider is called, so that concurrent calls cannot exceed the limit. */
 async function exchange(
   { database, identity }: Ports,
   { caller, signal }: TenantRequest,
@@ -134,7 +134,7 @@ async function exchange(
       { caller, signal, timeoutMs: exchangeTimeoutMs, expectedErrors: ['invalid', 'tooManyRequests'] },
     )
     .catch(async (error: unknown) => {
-      // The provider has not decided: the ticket may be tried again.
+      // The provider has not decided, so the ticket may be sent again.
       await database.transact(tenantId, (db) => sessionStore(db).releaseTicket(sessionId));
       throw error;
     });

@@ -39,7 +39,7 @@ export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs
   });
 }
 
-/** Makes one attempt. Where it fails, the job runs again later, until the delivery has taken too long. */
+/** Makes one attempt. If the attempt fails, the job runs again later, until the delivery's time is over. */
 async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const request = serviceRequest('session', tenantId, `sync-${data.sessionId}`, signal);
@@ -60,7 +60,7 @@ async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   await ports.database.transact(tenantId, async (db) => {
     const store = syncDeliveryStore(db);
     const { kept } = ports.sync.settings;
-    if (!(await store.findOf(data.sessionId))) return lease.complete(db); // deleted with its tenant
+    if (!(await store.findOf(data.sessionId))) return lease.complete(db); // the delivery was deleted with its tenant
     if (outcome.kind === 'delivered') {
       await store.finish(begun.id, 'DELIVERED', kept);
       return lease.complete(db);
@@ -81,7 +81,8 @@ async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
 function begin({ database, sync }: Ports, tenantId: number, data: SyncJob, { url }: GetExternalSyncResponse) {
   return database.transact(tenantId, async (db) => {
     const store = syncDeliveryStore(db);
-    // No URL, no delivery. If the URL was removed after the delivery was created, the attempt fails with `URL_MISSING`.
+    // Without a URL no delivery is created. If the URL was removed after the delivery was created, the attempt fails
+    // with `URL_MISSING`.
     const found = url === '' ? await store.findOf(data.sessionId) : undefined;
     const delivery = url === '' ? found : await store.ensure(data, `msg_${randomUUID()}`, sync.settings.giveUpMs);
     if (delivery?.status !== 'PENDING') return undefined;
@@ -97,10 +98,7 @@ function pauseMs({ sync }: Ports, failures: number, { retryAfterMs = 0 }: Failur
   return Math.min(longestPauseMs, Math.max(pause(2 * failures - 1), retryAfterMs));
 }
 
-/**
- * Uses the current secret and mapping. Rejects if another service is unavailable, which is not an attempt at the
- * receiver.
- */
+/** Prepares a webhook with the current secret and mapping. Rejects if another service is unavailable; that does not count as an attempt. */
 async function prepare(
   ports: Ports,
   request: TenantRequest,

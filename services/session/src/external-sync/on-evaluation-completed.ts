@@ -4,7 +4,7 @@ import type { EvaluationCompleted } from '@parley/protos/parley/evaluation/v1/ev
 import type { Ports } from '../ports.ts';
 import { appendSync } from './sync-job.ts';
 
-/** Whether anything is posted depends on the agent, which is another service's: the event only appends a job. */
+/** Only appends a job, because the agent's settings decide whether anything is posted, and another service has them. */
 export function onEvaluationCompleted({ database }: Pick<Ports, 'database'>): Handler<EvaluationCompleted> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     database.transact(tenantId, (db) => once(db, 'session', id, () => appendSync(db, { sessionId, agentId })));

@@ -1,7 +1,7 @@
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { Session } from '../session.ts';
 
-/** The object that is posted or mapped, with an example in README.md. It is the same in every attempt. */
+/** Returns the object that is posted or mapped; README.md has an example. All attempts of a delivery have the same object. */
 export function payloadOf(session: Session, evaluation: Evaluation, ownerId: number | undefined) {
   const { id, agentId, clientExternalId, metadata, status, startedAt, endedAt } = session;
   const { score, recommendation, summary, strengths, weaknesses, generatedAt, createdAt } = evaluation;

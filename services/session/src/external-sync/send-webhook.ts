@@ -6,9 +6,9 @@ import type { SyncPorts } from './sync-ports.ts';
 
 export interface Failure {
   kind: 'failed';
-  /** A kind, or `HTTP` and a status: nothing that the receiver has written. */
+  /** An error kind, or `HTTP` and a status. Never contains text of the receiver. */
   error: string;
-  /** The delivery is not retried. */
+  /** Whether the delivery ends without another attempt. */
   isFinal?: boolean;
   /** The receiver's `Retry-After`, in ms. */
   retryAfterMs?: number | undefined;

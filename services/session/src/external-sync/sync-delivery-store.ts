@@ -9,7 +9,7 @@ import type { SyncJob } from './sync-job.ts';
 
 const columns = columnsOf(syncDeliveries);
 
-/** Filters a list that is newest first; `before` selects smaller ids. */
+/** Filters a list that starts with the newest; so `before` selects smaller ids. */
 export interface DeliveryFilter {
   agentId?: number | undefined;
   status?: SyncStatus | undefined;
@@ -65,7 +65,7 @@ export function syncDeliveryStore(db: TenantDb) {
       );
     },
 
-    /** Counts a failed attempt. @returns how many have failed in a row, and how long it may still be tried, in ms */
+    /** Counts a failed attempt. @returns the number of consecutive failures, and the time in ms in which more attempts may be made */
     async countFailure(id: number, error: string): Promise<{ failures: number; leftMs: number }> {
       const [counted] = await rows<{ failures: number; leftMs: number }>(
         `UPDATE sync_deliveries SET failures = failures + 1, last_error = :error WHERE tenant_id = :tenantId AND id = :id
@@ -83,7 +83,10 @@ export function syncDeliveryStore(db: TenantDb) {
       );
     },
 
-    /** Also deletes what of the tenant is beyond `kept`. */
+    /**
+     * Ends a delivery. After every 100th, or every `kept`th if that is less, also deletes the tenant's oldest ended
+     * deliveries beyond `kept`.
+     */
     async finish(id: number, status: 'DELIVERED' | 'FAILED', kept: number): Promise<void> {
       await rows(
         `UPDATE sync_deliveries SET status = :status, next_attempt_at = NULL, finished_at = parley_now(),
@@ -121,7 +124,7 @@ export function syncDeliveryStore(db: TenantDb) {
       return restarted;
     },
 
-    /** Newest first. */
+    /** Lists deliveries, newest first. */
     async list({ agentId, status, first, before }: DeliveryFilter, days: number): Promise<SyncDelivery[]> {
       const query = knex('sync_deliveries')
         .select(knex.raw(columnsWithin(db, syncDeliveries)))
@@ -139,7 +142,7 @@ export function syncDeliveryStore(db: TenantDb) {
       await rows('DELETE FROM sync_deliveries WHERE tenant_id = :tenantId', { tenantId });
     },
 
-    /** Deletes up to `maxRows` deliveries that ended on that day or before. @returns whether none remain */
+    /** Deletes up to `maxRows` deliveries that ended on or before `day`. @returns whether none of these remain */
     async deleteUntil(day: string, maxRows: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM sync_deliveries WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

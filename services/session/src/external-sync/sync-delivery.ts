@@ -2,7 +2,7 @@ import { column, type RowOf, table } from '@parley/postgres/database/table';
 
 export type SyncStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
 
-/** The delivery of one session's evaluation, without anything that was sent or answered. */
+/** The state of the delivery of one session's evaluation. Neither requests nor responses are stored. */
 export const syncDeliveries = table('sync_deliveries', {
   id: column<number>(),
   agentId: column<number>(),

@@ -9,7 +9,7 @@ export interface SyncJob {
 
 export const syncKind = 'session.external-sync';
 
-/** Its key is the session's id, so that one attempt at a time is made for a session. */
+/** Appends the job. Its key is the session's id, so that a session has only one attempt at a time. */
 export async function appendSync(db: TenantDb, data: SyncJob): Promise<void> {
   await jobs(db).append<SyncJob>({ kind: syncKind, key: String(data.sessionId), data });
 }

@@ -2,7 +2,7 @@ import type { PayloadMapper } from '@parley/json-path/payload-mapper';
 import type { Outbound } from '@parley/outbound/outbound';
 import type { SessionConfig } from '../config.ts';
 
-/** Outcomes of an attempt, and of a delivery that is not retried. */
+/** The outcome of an attempt; `given_up`: the delivery is not tried again. */
 export type SyncOutcome = 'delivered' | 'failed' | 'given_up';
 
 /** The dependencies of external sync in addition to those of the service. */
@@ -11,6 +11,6 @@ export interface SyncPorts {
   mapper: Pick<PayloadMapper, 'map' | 'start' | 'stop' | 'name'>;
   clock(): Date;
   settings: Pick<SessionConfig['sync'], 'timeoutMs' | 'firstRetryMs' | 'giveUpMs' | 'logDays' | 'kept'>;
-  /** For the metrics. */
+  /** Counts an outcome in the metrics. */
   count(outcome: SyncOutcome): void;
 }

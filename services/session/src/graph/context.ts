@@ -10,7 +10,7 @@ import type { Message, Session } from '../session.ts';
 
 export interface Context extends GraphContext {
   ports: Ports;
-  /** Once for each customer, however often a request asks. */
+  /** Counts a customer's sessions, once per request even if several fields need the count. */
   countOf(info: FieldPlace, customer: CustomerOfTenant): Promise<number>;
   usageOf(info: FieldPlace, externalCustomerId: string): Promise<CustomerUsageSummaryDto>;
   sessionOf(info: FieldInfo, sessionId: number): Promise<Session>;

@@ -30,7 +30,7 @@ export const resolvers: Resolvers = {
     sessions: (_, query, { ports, answer, tenantRequest }, info) =>
       listSessions(answer.reading(ports, info), tenantRequest(info), query),
     sessionCount: (_, __, { ports, tenantRequest }, info) => countSessions(ports, tenantRequest(info)),
-    // A transcript counts against the answer budget as lists do.
+    // The size of a transcript counts against the answer budget, like the size of lists.
     evaluation: (_, { sessionId }, { ports, answer, tenantRequest }, info) =>
       answer.budget.runExclusive(async (room) => {
         const times = selectedFields(info).times('transcript');

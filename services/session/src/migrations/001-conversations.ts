@@ -10,13 +10,14 @@ export const conversations: Migration = {
         tenant_id integer NOT NULL,
         agent_id integer NOT NULL,
         status text NOT NULL CHECK (status IN ('PENDING', 'ACTIVE', 'ENDED', 'EXPIRED')),
-        -- Set while a running turn is being cut: the transaction that ends the turn gives the session this status.
+        -- Set while a running turn is being interrupted to end the session: the transaction that ends the turn gives
+        -- the session this status.
         ending_as text CHECK (ending_as IN ('ENDED', 'EXPIRED')),
         client_external_id text NOT NULL,
         metadata jsonb,
         interrupt_count integer NOT NULL DEFAULT 0,
         total_tokens_in_context integer NOT NULL DEFAULT 0,
-        -- Given out under the row's lock, so that the messages of a session are numbered without a gap.
+        -- Assigned under the row's lock, so that the messages of a session are numbered without gaps.
         next_turn_index integer NOT NULL DEFAULT 0,
         -- The id of the newest row in events: no later event may have a lower one.
         last_event_ms bigint NOT NULL DEFAULT 0,
@@ -37,14 +38,15 @@ export const conversations: Migration = {
         role text NOT NULL CHECK (role IN ('USER', 'MODEL')),
         text text NOT NULL,
         turn_index integer NOT NULL,
-        -- The turn_index of the USER message that this one is or answers. Messages that waited in the queue stand before the
-        -- replies to earlier ones by turn_index; by exchange each reply follows its question, as a model has to see it.
+        -- For a USER message its own turn_index, for a reply the turn_index of its question. By turn_index, queued
+        -- messages come before the replies to earlier messages; by exchange_index each reply follows its question,
+        -- which is the order that a model needs.
         exchange_index integer NOT NULL,
         tokens_in integer NOT NULL DEFAULT 0,
         tokens_out integer NOT NULL DEFAULT 0,
         cost_usd numeric(14, 8) NOT NULL DEFAULT 0,
         structured_content jsonb,
-        -- What it takes of a model's context, so that the history is bounded without reading its text.
+        -- The message's estimated share of a model's context, so that the history is limited without reading texts.
         token_estimate integer NOT NULL,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         updated_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -52,20 +54,20 @@ export const conversations: Migration = {
         UNIQUE (tenant_id, session_id, turn_index),
         FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id)
       );
-      -- The history, newest first. Unique: no message is answered twice.
+      -- The history, newest first. Unique, so that no message is answered twice.
       CREATE UNIQUE INDEX messages_by_exchange ON messages (tenant_id, session_id, exchange_index DESC, role);
 
       CREATE TABLE turns (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         tenant_id integer NOT NULL,
         session_id integer NOT NULL,
-        -- That of the USER message to be answered.
+        -- The turn_index of the USER message to be answered.
         turn_index integer NOT NULL,
         client_turn_id text,
         test_draft boolean NOT NULL DEFAULT false,
         state text NOT NULL CHECK (state IN ('QUEUED', 'RUNNING', 'DONE', 'FAILED')),
         attempt integer NOT NULL DEFAULT 0,
-        -- Somebody wants no more of the reply, or (DONE) it was cut short.
+        -- True if the rest of the reply is not wanted; in state DONE: the reply was cut short.
         interrupted boolean NOT NULL DEFAULT false,
         failure_code text,
         failure_message text,
@@ -77,7 +79,7 @@ export const conversations: Migration = {
       ) WITH (fillfactor = 80);
       CREATE INDEX turns_open ON turns (tenant_id, session_id, turn_index) WHERE state IN ('QUEUED', 'RUNNING');
 
-      -- The events that outlive the event log: what ended a turn, what greeted, what changed the status.
+      -- Events that are kept longer than the event log: ends of turns, greetings and changes of status.
       CREATE TABLE events (
         tenant_id integer NOT NULL,
         session_id integer NOT NULL,

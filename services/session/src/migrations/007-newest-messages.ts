@@ -1,9 +1,10 @@
 import type { Migration } from '@parley/postgres/database/types';
 
 /**
- * The newest messages of a session by exchange, up to one. Where sessions have hundreds of messages on average, the planner expects that
- * few more than the wanted ones match, and would read and sort all of a long session by a bitmap scan. The function's own plan
- * cannot: it follows `messages_by_exchange` for as many as are wanted.
+ * Adds a function that returns the newest messages of a session, up to a given exchange. If sessions have hundreds of
+ * messages on average, the planner underestimates how many rows match, and would read and sort a whole long session by
+ * a bitmap scan. The plan within the function cannot do that: it follows `messages_by_exchange` for as many rows as are
+ * wanted.
  */
 export const newestMessages: Migration = {
   name: '007-newest-messages',

@@ -4,7 +4,7 @@ export const externalSync: Migration = {
   name: '010-external-sync',
   async up(knex) {
     await knex.raw(`
-      -- Deliveries of evaluations to the systems of customers: one for each session of an agent that has a URL for them.
+      -- Deliveries of evaluations to customers' systems: one for each session whose agent has a URL for them.
       CREATE TABLE sync_deliveries (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         tenant_id integer NOT NULL,
@@ -12,9 +12,9 @@ export const externalSync: Migration = {
         session_id integer NOT NULL,
         webhook_id text NOT NULL,
         status text NOT NULL CHECK (status IN ('PENDING', 'DELIVERED', 'FAILED')),
-        -- Attempts that were begun.
+        -- Attempts begun.
         attempts integer NOT NULL DEFAULT 0,
-        -- Attempts that have failed since the delivery was made or asked for again.
+        -- Attempts that have failed since the delivery was created, or since an operator last restarted it.
         failures integer NOT NULL DEFAULT 0,
         last_error text,
         next_attempt_at timestamptz,
@@ -29,7 +29,7 @@ export const externalSync: Migration = {
       CREATE INDEX sync_deliveries_newest ON sync_deliveries (tenant_id, id);
       CREATE INDEX sync_deliveries_finished ON sync_deliveries (tenant_id, finished_at) WHERE finished_at IS NOT NULL;
 
-      -- Days on which deliveries of a tenant have ended, so that a sweep of all tenants finds the old ones.
+      -- Days on which deliveries of a tenant have ended, so that a sweep of all tenants finds old deliveries.
       CREATE TABLE sync_delivery_days (
         tenant_id integer NOT NULL,
         day date NOT NULL,

@@ -5,12 +5,13 @@ export const spentBySessions: Migration = {
   async up(knex) {
     await knex.raw(`
       ALTER TABLE sessions
-        -- The sums over the session's messages, set in the transaction that ends it: nothing is said in it after that. Null while it goes
-        -- on, and where a process ended it that did not know of them: then the messages are summed up.
+        -- Sums over the session's messages. Set by the transaction that ends the session, after which no messages are
+        -- added. Null while the session is active, and if an older process, which did not know these columns, ended the
+        -- session; then the messages are summed.
         ADD COLUMN tokens_in bigint,
         ADD COLUMN tokens_out bigint,
         ADD COLUMN cost_usd numeric(20, 8),
-        -- Tickets of the identity provider that are being exchanged, are spent or were refused.
+        -- Tickets of the identity provider: those being exchanged, accepted and refused.
         ADD COLUMN tickets_tried integer NOT NULL DEFAULT 0;
     `);
   },

@@ -1,6 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** How a model's reply ended, and whether its tokens are estimates. Null for earlier messages and those of people. */
+/** How a model's reply ended, and whether its tokens are estimates. Null for earlier messages and for USER messages. */
 export const messageEnds: Migration = {
   name: '012-message-ends',
   async up(knex) {

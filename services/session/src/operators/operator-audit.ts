@@ -13,7 +13,7 @@ export interface AuditEntry {
   requestId: string;
 }
 
-/** The name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
+/** Returns the name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);
@@ -21,7 +21,7 @@ export function operatorOf({ kind, displayName = '' }: Caller): string {
   return displayName;
 }
 
-/** Writes to the audit, in the transaction of the change. */
+/** Writes an audit entry, in the transaction of the change. */
 export async function audit(
   { knex, tenantId }: TenantDb,
   caller: Caller,

@@ -12,7 +12,7 @@ import type { Ports } from '../ports.ts';
 import { knownTenant } from './known-tenant.ts';
 import { audit } from './operator-audit.ts';
 
-/** More than the most deliveries that one answer has. */
+/** More than the largest possible answer needs, so that this limit is never reached. */
 const maxAnswerBytes = 1_000_000;
 
 const usual = 50;
@@ -56,7 +56,8 @@ export async function listSyncDeliveries(
 }
 
 /**
- * Sends a delivery again, whatever its status. One that is being sent is repeated only if that attempt fails.
+ * Sends a delivery again, whatever its status. If an attempt is running, the delivery is sent again only if that
+ * attempt fails.
  * @throws DomainError `notFound`
  */
 export async function redeliverSync(
@@ -71,7 +72,7 @@ export async function redeliverSync(
     const { agentId, sessionId, status, attempts } = await store.lock(id);
     const restarted = await store.restart(id, ports.sync.settings.giveUpMs);
     await audit(db, request.caller, { action: 'redeliver', facts: { delivery: id, sessionId, status, attempts } });
-    // Replaces the job that waits for a later attempt.
+    // The new job replaces the one that waits for a later attempt.
     await jobs(db).removeQueued(syncKind, String(sessionId));
     await appendSync(db, { sessionId, agentId });
     return restarted;

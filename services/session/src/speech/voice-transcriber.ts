@@ -5,14 +5,14 @@ import type { UnitHttp, UnitHttpAnswer } from '@parley/unit/unit-http';
 import { z } from 'zod';
 import type { TranscribeSpeechInput, TranscribeSpeechResultDto } from '../generated/schema.ts';
 
-/** The tenant a clip is transcribed for, and the tenant's token for the voice service. */
+/** The tenant of a clip, and the tenant's token for the voice service. */
 export interface TranscribedFor {
   tenantId: number;
   token: string;
   signal: AbortSignal;
 }
 
-/** @throws DomainError */
+/** Transcribes a clip. @throws DomainError */
 export type Transcriber = (clip: TranscribeSpeechInput, whose: TranscribedFor) => Promise<TranscribeSpeechResultDto>;
 
 const transcript = z.object({
@@ -26,9 +26,9 @@ const refusal = z.object({ error: z.object({ message: z.string().min(1).max(1_00
 const faultsOfClip = new Set([400, 413, 415]);
 
 /**
- * Transcribes at `/stt` of the voice service.
- * @param atOnce clips that are sent at once, half of them of one tenant: each takes up to 12 MB of memory. Twice as many wait, fairly by
- * tenant.
+ * Creates a transcriber that calls `/stt` of the voice service.
+ * @param atOnce maximum clips in flight, at most half of them for one tenant; each clip takes up to 12 MB of memory.
+ * Twice as many clips may wait; tenants take turns.
  */
 export function voiceTranscriber(voice: UnitHttp, atOnce: number): Transcriber {
   const queue = fairQueue({
@@ -47,7 +47,7 @@ export function voiceTranscriber(voice: UnitHttp, atOnce: number): Transcriber {
   };
 }
 
-/** Messages of the voice service are safe to show to clients. */
+/** Converts a refusal of the voice service. Its messages are safe to show to clients. */
 function refusalOf(answer: UnitHttpAnswer): DomainError {
   const { status } = answer;
   const { success, data } = refusal.safeParse(jsonOf(answer));

@@ -34,7 +34,7 @@ export type Chat = ReturnType<typeof chat>;
 
 const nearEndPx = 80;
 
-/** A conversation in the page: its connection, its state and its DOM nodes. */
+/** Creates a conversation in the page: its connection, its state and its DOM nodes. */
 export function chat({ endpoint, token, sessionId, labels, tell, ...given }: ChatOptions) {
   const agentName = shownText(given.agentName);
   const name = `${new URL(endpoint, location.href).href}#${sessionId}`;
@@ -200,7 +200,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
     return state.name === 'ended' || transcript.status !== 'ACTIVE' ? labels.ended : undefined;
   }
 
-  /** The turns in order, then the messages that have no turn yet. */
+  /** Returns the turns in order, then the messages that have no turn yet. */
   function entries(): { key: string; message: OwnMessage | undefined; turn: Turn | undefined }[] {
     const begun = transcript.turns.map((turn) => ({
       key: turn.clientTurnId ?? turn.key,
@@ -251,7 +251,7 @@ function isOver({ name }: State): boolean {
   return name === 'ended' || name === 'failed' || name === 'closed';
 }
 
-/** The browser's session storage; undefined where it is denied, e.g. in some private windows. */
+/** Returns the browser's session storage; undefined where it is denied, e.g. in some private windows. */
 function sessionStore(): Storage | undefined {
   try {
     return sessionStorage;

@@ -10,13 +10,13 @@ export interface ComposerOptions {
   onStop: () => void;
 }
 
-/** Maximum in Unicode code points, as the API counts. */
+/** Maximum length in Unicode code points, which the API counts too. */
 const maxLength = 10_000;
 
 const arrow = 'M3.4 20.4 21.5 12 3.4 3.6l-.1 6.6L15 12 3.3 13.8z';
 const square = 'M7 7h10v10H7z';
 
-/** The input of the person. Enter sends, Shift+Enter inserts a new line, Escape interrupts the reply. */
+/** Creates the person's input. Enter sends, Shift+Enter inserts a new line, Escape interrupts the reply. */
 export function composer({ labels, microphone, onSend, onStop }: ComposerOptions) {
   const input = element('textarea', {
     rows: '1',
@@ -70,7 +70,7 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     { capture: true },
   );
   input.addEventListener('keydown', (event) => {
-    if (event.isComposing) return; // here Enter accepts a suggestion of the input method
+    if (event.isComposing) return; // Enter accepts a suggestion of the input method here
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       submit();

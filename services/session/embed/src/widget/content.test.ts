@@ -153,7 +153,7 @@ test('a URL with much punctuation is parsed in linear time', (t) => {
     return performance.now() - began;
   };
   took(harmless);
-  // With quadratic time the second one would take several hundred times as long.
+  // With quadratic time, the hostile text would take several hundred times as long as the harmless one.
   const [fair, long] = [took(harmless), took(hostile)];
   t.true(long < 20 * fair + 100, `${long} ms instead of ${fair} ms`);
 });

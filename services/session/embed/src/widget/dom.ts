@@ -23,7 +23,7 @@ export function button(className: string, label: Child, onClick: () => void): HT
 
 const svg = 'http://www.w3.org/2000/svg';
 
-/** An SVG icon of one path, with a view box of 24 by 24. */
+/** Creates an SVG icon of one path, with a view box of 24 by 24. */
 export function icon(path: string): SVGSVGElement {
   const made = document.createElementNS(svg, 'svg');
   for (const [name, value] of Object.entries({ viewBox: '0 0 24 24', 'aria-hidden': 'true', class: 'icon' })) {

@@ -8,7 +8,7 @@ export interface HeaderOptions {
   onEnd: () => void;
 }
 
-/** The agent's name, the state of the connection, and a button that ends the conversation after a confirmation. */
+/** Creates the header: the agent's name, the state of the connection, and a button that ends the conversation after a confirmation. */
 export function header({ labels, agentName, onEnd }: HeaderOptions) {
   const [initial = ''] = new Intl.Segmenter().segment(agentName.trim());
   const status = element('div', { class: 'status', role: 'status' });

@@ -67,7 +67,7 @@ const inline =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s()]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000})/gu;
 const afterLink = '.,;:!?)]}»”’';
 
-/** The URL without trailing punctuation that belongs to the sentence around it. */
+/** Returns the URL without trailing punctuation that belongs to the sentence around it. */
 function withoutPunctuation(url: string): string {
   let end = url.length;
   while (end > 0 && afterLink.includes(url.charAt(end - 1))) end -= 1;
@@ -110,8 +110,8 @@ export function safeUrl(url: unknown): string | undefined {
 }
 
 /**
- * Whether the whole label is a URL or host that leads to the same host as `href`. The host must be written as the browser resolves it, without
- * user info before it and with nothing but a path after it.
+ * Reports whether the whole label is a URL or host that leads to the same host as `href`. The host must be written as
+ * the browser resolves it, without user info before it and with nothing but a path after it.
  */
 export function namesHost(label: string, href: string): boolean {
   const { host } = new URL(href);

@@ -28,8 +28,8 @@ export interface OwnMessagesOptions {
 const maxKept = 500;
 
 /**
- * The person's own messages in a session. Each tab stores them until it is closed, so that they survive a reload, and shares them with other
- * open tabs of the session. They do not outlive the tabs.
+ * Stores the person's own messages in a session. Each tab keeps them until the tab is closed, so that they survive a
+ * reload, and shares them with other open tabs of the session.
  */
 export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOptions) {
   const key = `parley-chat:${name}`;
@@ -61,7 +61,7 @@ export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOpti
     channel.postMessage({ ask: true });
   }
 
-  /** The messages to share. Failed ones are not, because another tab cannot retry them. */
+  /** Returns the messages to share. Failed ones are not, because another tab cannot retry them. */
   function sent(): OwnMessage[] {
     return [...known.values()].filter(({ state }) => state === 'sent');
   }

@@ -33,7 +33,7 @@ export function paced(show: () => void, clock = pageClock) {
 
   return {
     now,
-    /** Schedules `show` at the end of the pause; further calls until then have no effect. */
+    /** Schedules `show` at the end of the pause. Further calls during the pause have no effect. */
     soon(): void {
       cancel ??= clock.after(pauseMs, now);
     },

@@ -24,7 +24,7 @@ export class ParleyChat extends HTMLElement {
     this.#root.adoptedStyleSheets = [sheet];
   }
 
-  /** Texts that replace the built-in ones. The attribute `labels` accepts the same as JSON. */
+  /** Texts that replace the built-in ones. The attribute `labels` accepts the same texts as JSON. */
   get labels(): Labels {
     return withDefaults(this.#labels ?? this.#labelsAttribute());
   }

@@ -2,7 +2,7 @@ import { element } from './dom.ts';
 import type { Labels } from './labels.ts';
 import { type Block, type Inline, namesHost, readBlock, shownText, splitBlocks } from './markdown.ts';
 
-/** An untrusted link, with its host shown beside it. */
+/** Creates an untrusted link, with its host shown beside it. */
 export function link(text: string, href: string, labels: Labels): HTMLElement {
   const host = hostBeside(text, href);
   return element(

@@ -7,8 +7,8 @@ export interface StoredToken {
 }
 
 /**
- * Stores the refreshed token of a session for a reload of the tab. It is used only while the page gives the same initial token; a different
- * one is newer.
+ * Stores the refreshed token of a session for a reload of the tab. The stored token is used only if the page still has
+ * the same initial token; a different initial token is newer.
  */
 export function storedToken(store: Store | undefined, name: string, given: string, now: () => number = Date.now) {
   const key = `parley-chat-token:${name}`;

@@ -63,7 +63,7 @@ function tableView({ columns, rows, more }: Table, labels: Labels): HTMLElement 
   );
 }
 
-/** A line with the number of omitted items, if there are any. */
+/** Creates a line with the number of omitted items, if there are any. */
 function moreText(label: string, count: number): HTMLElement | undefined {
   return count === 0 ? undefined : element('p', { class: 'more muted' }, fill(label, { count }));
 }

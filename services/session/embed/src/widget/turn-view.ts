@@ -12,7 +12,7 @@ import { spokenPieces } from './voice/spoken-text.ts';
 export interface TurnViewOptions {
   labels: Labels;
   agentName: string;
-  /** Sends the value of a card's button, or a failed message again as a new one. */
+  /** Sends a new message: the value of a card's button, or the text of a failed message. */
   onSend: (text: string) => void;
   /** Retries a message that was not delivered. */
   onRepeat: (message: OwnMessage) => void;
@@ -156,7 +156,7 @@ const speaker =
   'M4 9v6h4l5 5V4L8 9zm11.5 3a4 4 0 0 0-2-3.4v6.9a4 4 0 0 0 2-3.5zm-2-8v2.1a6 6 0 0 1 0 11.8V20a8 8 0 0 0 0-16z';
 const square = 'M7 7h10v10H7z';
 
-/** A button that starts and stops reading a reply aloud. Hidden while the reply is unfinished or has no words. */
+/** Creates a button that starts and stops reading a reply aloud. The button is hidden while the reply is unfinished or has no words. */
 function readButton(labels: Labels, reader: Reader | undefined) {
   if (!reader) return undefined;
   let turn: Turn | undefined;

@@ -28,7 +28,7 @@ const mic =
   'M12 15a3.5 3.5 0 0 0 3.5-3.5v-5a3.5 3.5 0 0 0-7 0v5A3.5 3.5 0 0 0 12 15zm6-3.5a6 6 0 0 1-12 0H4a8 8 0 0 0 7 7.9V22h2v-2.6a8 8 0 0 0 7-7.9z';
 const check = 'M9.5 16.6 5 12l-1.5 1.5 6 6 12-12L20 6z';
 
-/** A button that records speech and sends it, and the status line that is shown meanwhile. */
+/** Creates a button that records speech and sends the recording, and a status line that is shown meanwhile. */
 export function microphone(options: MicrophoneOptions) {
   const { labels, format, api, onBegin, onText, onProblem, announce } = options;
   const micIcon = icon(mic);

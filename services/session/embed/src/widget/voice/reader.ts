@@ -29,7 +29,7 @@ export function reader({ api, onChange, onError }: ReaderOptions) {
 
   return {
     stop,
-    /** Undefined while the text is not being read. */
+    /** Returns undefined while the text is not being read. */
     stateOf(key: string): 'loading' | 'playing' | undefined {
       if (reading?.key !== key) return undefined;
       return reading.isPlaying ? 'playing' : 'loading';

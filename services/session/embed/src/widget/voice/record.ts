@@ -16,7 +16,10 @@ const formats: RecordingFormat[] = [
   { mimeType: 'audio/ogg;codecs=opus', encoding: 'OGG_OPUS' },
 ];
 
-/** A recording format that both this browser and the voice service support; undefined if there is none or the page may not use a microphone. */
+/**
+ * Returns a recording format that both this browser and the voice service support; undefined if there is none or the
+ * page may not use a microphone.
+ */
 export function recordingFormat(): RecordingFormat | undefined {
   if (typeof MediaRecorder !== 'function' || !(navigator.mediaDevices as MediaDevices | undefined)) return undefined;
   return formats.find(({ mimeType }) => MediaRecorder.isTypeSupported(mimeType));

@@ -4,8 +4,8 @@ import { type Inline, readBlock, shownText, splitBlocks } from '../markdown.ts';
 const maxPiece = 5_000;
 
 /**
- * The text to read aloud for a reply: its words without Markdown syntax and code blocks, and only the host of each URL. It is split into pieces
- * that the voice service accepts, between words where possible.
+ * Returns the text to read aloud for a reply: its words without Markdown syntax and code blocks, and only the host of
+ * each URL. It is split into pieces that the voice service accepts, between words where possible.
  */
 export function spokenPieces(reply: string, max = maxPiece): string[] {
   const blocks = splitBlocks(shownText(reply)).flatMap(readBlock);

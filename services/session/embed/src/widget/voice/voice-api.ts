@@ -19,7 +19,7 @@ export type VoiceApi = ReturnType<typeof voiceApi>;
 const transcriptionTimeoutMs = 60_000;
 const routes = { stream: '/tts/stream', whole: '/tts', transcript: '/stt' };
 
-/** A client of the voice service that uses the session's token. */
+/** Creates a client of the voice service that uses the session's token. */
 export function voiceApi(
   { url, name: voiceName, language: languageCode, rate }: VoiceOptions,
   session: Pick<Session, 'fetch'>,
@@ -41,7 +41,7 @@ export function voiceApi(
   }
 
   return {
-    /** Streams the MP3 of a text; in one part if the service lacks `/tts/stream`. @throws ParleyError */
+    /** Streams the MP3 of a text, or yields it in one part if the service lacks `/tts/stream`. @throws ParleyError */
     async *speech(text: string, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       const body = { text, voiceName, languageCode, speakingRate: rate, audioEncoding: 'MP3' };
       const streamed = await post(routes.stream, body, signal).catch((error: unknown) => {
@@ -57,7 +57,7 @@ export function voiceApi(
       for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
     },
 
-    /** Transcribes a clip; empty if it has no speech. @throws ParleyError */
+    /** Transcribes a clip. Returns an empty text if the clip has no speech. @throws ParleyError */
     async transcribe(clip: Blob, audioEncoding: ClipEncoding, signal: AbortSignal): Promise<string> {
       const audioBase64 = await base64Of(clip);
       const body = { audioBase64, audioEncoding, languageCode, sampleRateHertz: 48_000 };
