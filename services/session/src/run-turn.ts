@@ -76,7 +76,7 @@ async function generateReply(
   } catch (error) {
     await stream.end();
     if (isHandedOver(run)) return undefined;
-    if (!run.signal.aborted && !limit.signal.aborted && goesOn(run, reply, error)) throw error; // another attempt continues the reply
+    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limit: limit.signal }))) throw error; // another attempt continues the reply
     const partial = await partialReply(run, turn, log, reply);
     if (run.signal.aborted) return { kind: 'interrupted', partial };
     const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);
@@ -93,11 +93,19 @@ async function generateReply(
 const attempts = 3;
 
 /**
- * Reports whether a reply that has called tools continues after its agent is lost: another agent repeats the text
- * before the calls and continues after them.
+ * Reports whether a reply that has called tools continues after the loss of its agent: another agent repeats the text before the
+ * calls and continues after them. That agent may be lost too, before it has repeated a call.
  */
-function goesOn({ attempt }: TurnRun, { toolCalls }: PartialReply, error: unknown): boolean {
-  return attempt < attempts && toolCalls.length > 0 && isAgentLost(error);
+async function continues(
+  run: TurnRun,
+  turn: PreparedTurn,
+  log: SessionLog,
+  { reply, limit }: { reply: PartialReply; limit: AbortSignal },
+): Promise<boolean> {
+  if (run.attempt >= attempts) return false;
+  const hasCalled =
+    reply.toolCalls.length > 0 || (run.attempt > 1 && (await log.hasCalls(turn.turnIndex, turn.lastEventId)));
+  return hasCalled && !run.signal.aborted && !limit.aborted;
 }
 
 function isModelAsked({ contextTokens }: TurnUsage): boolean {

@@ -115,13 +115,16 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
   async function readReply(turnIndex: number, after: EventId) {
     let attempt = 0;
     let reply = nothingStreamed;
+    let hasCalls = false;
     for await (const item of stream.read(after)) {
       const part = item.kind === 'event' ? item.event.kind : undefined;
-      if (!isReplyPart(part) || part.value.turnIndex !== turnIndex || part.value.attempt < attempt) continue;
+      if (!isReplyPart(part) || part.value.turnIndex !== turnIndex) continue;
+      hasCalls ||= part.$case === 'toolCallChanged';
+      if (part.value.attempt < attempt) continue;
       reply = withPart(part.value.attempt > attempt ? nothingStreamed : reply, part);
       attempt = part.value.attempt;
     }
-    return { attempt, reply };
+    return { attempt, reply, hasCalls };
   }
 
   /** Returns an empty reply if the log stays unavailable. Retries for some seconds. */
@@ -132,7 +135,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       } catch (error) {
         if (attempt === readAttempts) {
           logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
-          return { attempt: 0, reply: nothingStreamed };
+          return { attempt: 0, reply: nothingStreamed, hasCalls: false };
         }
         await delay(readPauseMs * attempt, undefined, { ref: false });
       }
@@ -155,6 +158,11 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       floor: EventId,
     ) {
       return stream.append(chunkEvent(header(), { turnIndex, clientTurnId }, { attempt, ...chunk }), floor);
+    },
+
+    /** Reports whether any attempt of a turn has called a tool; false if the log stays unavailable. Retries for seconds. */
+    async hasCalls(turnIndex: number, floor: EventId): Promise<boolean> {
+      return (await tryReadReply(turnIndex, floor)).hasCalls;
     },
 
     /**

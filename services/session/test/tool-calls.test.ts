@@ -218,6 +218,25 @@ for (const losses of [1, 3]) {
   });
 }
 
+test('an agent that is lost while it repeats the text before a call is asked to go on', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  agent.script = async function* () {
+    yield text('Let me look. ');
+    if (agent.calls.length === 2) throw unavailable('This replica is stopping');
+    yield called('1.0', 'STARTED');
+    if (agent.calls.length === 1) throw unavailable('This replica is stopping');
+    yield called('1.0', 'SUCCEEDED');
+    yield text('Found.');
+    yield finished();
+  };
+  const { id } = await app.startSession(owner, start);
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await app.sendMessage(owner, { sessionId: id, text: 'hello' });
+  await subscriber.until('the end', (event) => isReply(event) || isFailure(event));
+  t.deepEqual(tale(subscriber).slice(-3), ['3: 1.0 SUCCEEDED', 'Found.', 'aiResponse']);
+  t.deepEqual(await storedCalls(app, id), [null, [call('1.0', 'SUCCEEDED')]]);
+});
+
 for (const how of [
   'is interrupted in its next attempt',
   'has to end with its session',
