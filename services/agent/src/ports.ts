@@ -41,7 +41,7 @@ export interface Ports {
   images: TenantBudget;
   generationLeaseMs: number;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig' | 'hasTenantSecret'>;
-  /** Running text generations. */
+  /** Limits running text generations. */
   generations: TenantBudget;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'checkKnowledgeBases' | 'listKnowledgeBases' | 'retrieve'>;
   passages: PassageSettings;
@@ -58,7 +58,7 @@ export interface Ports {
   /** The catalogue of the voice service. */
   avatarModels: AvatarModels;
   documentation: DocumentationUrls;
-  /** Decides which URLs of tenants may be called. */
+  /** Decides which of the tenants' URLs may be called. */
   outbound: Pick<OutboundPolicy, 'problemOf'>;
   log: Logger;
 }

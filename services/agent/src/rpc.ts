@@ -51,7 +51,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       try {
         for await (const event of coalesceText(runTurn(ports, { ...request, signal }, turn))) yield toResponse(event);
       } catch (error) {
-        // The usage of a stopped turn was sent already.
+        // Not reported for a stopped turn, whose usage has already been sent.
         if (!stopped.aborted) throw error;
       }
     },

@@ -91,7 +91,8 @@ export const agent = service(agentDeclaration, {
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
-    // Replies in progress get most of the 25 s that a shutdown may take, because an interrupted reply is lost.
+    // Replies in progress get most of the 25 s that a shutdown may take, because a reply that is interrupted by the
+    // shutdown is lost.
     drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({

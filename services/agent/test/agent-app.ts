@@ -56,7 +56,7 @@ export interface AgentApp {
   database: Database;
 }
 
-/** The use cases of agent on the test's own schema, with the offline model and without servers. */
+/** Creates the use cases of agent on the test's own schema, with the offline model and without servers. */
 export async function agentApp(
   t: ExecutionContext,
   limits: Partial<Pick<Ports, 'maxHiddenAgents'>> = {},
@@ -130,12 +130,12 @@ export function offlinePorts(database: Database): Ports {
   };
 }
 
-/** A signed-in user of a tenant. */
+/** Returns a signed-in user of a tenant. */
 export function inTenant(tenantId: number, displayName = 'Grace Hopper'): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, displayName, signInId: 's', requestId: 'test' };
 }
 
-/** The required fields. */
+/** The required fields of `createAgent`. */
 export const ada = {
   name: 'Ada',
   personaPrompt: 'You are Ada, a patient maths tutor.',
@@ -177,7 +177,7 @@ export const everyField = {
   tools: readonly AgentToolInput[];
 };
 
-/** A mutable copy of `everyField`. */
+/** Returns a mutable copy of `everyField`. */
 export function everyFieldInput(): CreateAgentInput {
   const { evaluationRecommendationLabels: labels, knowledgeBaseIds: bases, tools } = everyField;
   return {

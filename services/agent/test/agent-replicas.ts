@@ -20,7 +20,7 @@ export const keyOf = (tenantId: number, apiKeyId = 9) =>
   ({ kind: 'apiKey', tenantId, apiKeyId, requestId: 'r' }) as const satisfies Caller;
 const document = 'mutation ($input: GenerateTextInput!) { startTextGeneration(input: $input) { requestId } }';
 
-/** Replicas of agent with one database, event log, ledger and model server. */
+/** Creates replicas of agent that share one database, event log, ledger and model server. */
 export async function agentReplicas(
   t: ExecutionContext,
   more: Record<string, string> | ((server: ModelServer) => Record<string, string>) = {},
@@ -43,7 +43,9 @@ export async function agentReplicas(
   };
 
   /**
-   * @param soleOwner whether it takes over jobs of dead processes at once @param settings replace those of all replicas
+   * Starts a replica.
+   * @param soleOwner whether the replica takes over jobs of dead processes at once
+   * @param settings replace the settings that all replicas share
    */
   async function replica({ soleOwner = false, settings = {} } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });

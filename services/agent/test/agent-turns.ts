@@ -9,7 +9,7 @@ import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
 
-/** The unit with a scripted model server. */
+/** Starts the unit with a scripted model server. */
 export async function unitWithModel(
   t: ExecutionContext,
   script: ModelScript,
@@ -21,7 +21,7 @@ export async function unitWithModel(
   return { ...(await agentUnit(t, { ...models, ...env })), server };
 }
 
-/** The same with the priced model `gpt-4o` behind another wire format. */
+/** Like `unitWithModel`, with the priced model `gpt-4o` behind another wire format. */
 export async function unitOn(
   t: ExecutionContext,
   api: ApiName,
@@ -51,7 +51,7 @@ export interface Reply {
   finished?: TurnUsage | undefined;
   /** The last citations, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
-  /** Begin and end events of tool calls. */
+  /** Events of tool calls that begin or end. */
   toolCalls: ToolCall[];
   structuredContent?: unknown;
   /** Empty if unknown. */

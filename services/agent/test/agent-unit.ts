@@ -14,7 +14,7 @@ import { type ScriptedAction, scriptedAction } from './scripted-action.ts';
 import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
-  /** Addresses of the units that it calls. */
+  /** Addresses of the units that agent calls. */
   addresses: Addresses;
   ledger: StubLedger;
   knowledge: ScriptedKnowledge;
@@ -75,12 +75,12 @@ export async function agentUnit(
   };
 }
 
-/** A signed-in user of a tenant. */
+/** Returns a signed-in user of a tenant. */
 export function inTenant(tenantId: number, displayName = 'Ada Lovelace'): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, displayName, signInId: 's', requestId: 'test' };
 }
 
-/** The required fields. */
+/** The required fields of `createAgent`. */
 export const ada = { name: 'Ada', personaPrompt: 'You are Ada, a patient maths tutor.', position: 'Maths tutor' };
 
 /** Creates an agent over GraphQL. */

@@ -8,9 +8,9 @@ import { createAgent, inTenant } from './agent-unit.ts';
 
 interface Refusal {
   text: string;
-  /** How long the provider refuses, from its first request on, in ms. */
+  /** How long in ms, from the first request, the provider refuses requests. */
   forMs?: number;
-  /** A parameter that it always refuses. */
+  /** A parameter that the provider always refuses. */
   refuses?: string;
 }
 
@@ -21,7 +21,7 @@ const refusals: [RecordedName, Refusal][] = [
   ['openai-retry-after-three-seconds', { text: 'After the wait.', forMs: 3_000 }],
 ];
 
-/** A provider that first refuses and then responds. */
+/** Creates a provider that first refuses and then responds. */
 function refusing(name: RecordedName, { forMs = 0, refuses }: Refusal) {
   const answers = recordedAnswers(name);
   const [answer = {}] = answers.slice(-1);

@@ -29,7 +29,7 @@ async function twoReplicas(t: ExecutionContext, env: Record<string, string> = {}
     one,
     two,
     ask,
-    /** The ids of calls in the ledger, each once. */
+    /** Returns the ids of calls in the ledger, each once. */
     calls: () => [...new Set(mesh.ledger.settled.map(({ call }) => call?.callId))],
     kept,
     leaseOf: async () => Number((await kept())[0]?.leaseUntil),
@@ -114,7 +114,7 @@ test('an answer whose process died is returned without asking again, and settled
   server.answerWith({ text: 'Hello there.', usage, beforeHeaders });
   const unheard = ask(one, keyed());
   await server.until(({ counts }) => counts.running === 1);
-  ledger.isDown = true; // as if it died before it had settled
+  ledger.isDown = true; // as if the process died before it could settle the call
   beforeHeaders.open();
   await unheard;
   t.truthy((await kept())[0]?.answerSealed);

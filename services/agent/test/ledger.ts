@@ -11,18 +11,18 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of identity with what agent uses: tenants without overrides, and one in-memory ledger for all of them. */
+/** A stub of what agent uses of identity: tenants without overrides, and one in-memory ledger for all tenants. */
 export interface StubLedger {
   /** In 1e-8 USD. Default: 10 USD. */
   cap: bigint;
-  /** The tenants' other fields. */
+  /** Fields that all tenants have in common. */
   tenant: { suspended: boolean; deleted: boolean; apiKeyId: number };
   readonly revokedSignIns: Set<string>;
   /** While true every call is `unavailable`. */
   isDown: boolean;
   /** Reservations, in order. */
   readonly reserved: ReserveSpendRequest[];
-  /** Ids of calls that have begun or are about to. */
+  /** Ids of calls that have begun, or whose reservation allowed them to begin at once. */
   readonly begun: Set<string>;
   /** Ids of calls without a settlement. */
   readonly open: Set<string>;

@@ -11,7 +11,7 @@ const owner = inTenant(1);
 const service = { kind: 'service', service: 'evaluation', tenantId: 1, requestId: 'r' } as const;
 /** A priced model, so that calls cost something. */
 const priced = { HOSTED_SMALL_MODEL_MODEL: 'gpt-4o' };
-/** The same without a tokenizer. */
+/** A priced model without a tokenizer. */
 const pricedUncounted = { HOSTED_SMALL_MODEL_MODEL: 'gemini-2.5-flash' };
 const usage = { prompt_tokens: 2_000, completion_tokens: 300 };
 

@@ -19,7 +19,7 @@ test('a provider that dies among fifty turns and fifty direct calls: all end, ea
     DIRECT_MODEL_API_MODEL: 'gpt-4o-mini',
     LLM_FALLBACKS: 'DIRECT_MODEL_API',
   });
-  // Every second answer has begun when the provider dies.
+  // When the provider dies, every second answer has begun.
   const never = createGate();
   const firstPiece = () => {
     const gate = createGate();

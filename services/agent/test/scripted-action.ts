@@ -20,7 +20,7 @@ import type { ExecutionContext } from 'ava';
 
 /** A call that has begun. */
 export interface MadeCall {
-  /** The tool as `nameOf` has it. */
+  /** The tool's name in the form of `nameOf`. */
   tool: string;
   arguments: Record<string, unknown>;
   /** `<turn> <call>` */
@@ -30,7 +30,7 @@ export interface MadeCall {
 
 export type ScriptedResult = Parameters<typeof CallResult.fromPartial>[0];
 
-/** A stub of the action service with what agent uses: tenant 1 has the connectors and actions 1 to 9. */
+/** A stub of what agent uses of the action service: tenant 1 has connectors and actions with the ids 1 to 9. */
 export interface ScriptedAction {
   /** Names (see `nameOf`) of deleted tools. */
   readonly deleted: Set<string>;
@@ -41,7 +41,7 @@ export interface ScriptedAction {
   describe: (tool: string) => Partial<ToolDescription> | undefined | Promise<Partial<ToolDescription> | undefined>;
   /** The tools of each connector, or why they cannot be listed. Default: connector 3 has `search`. */
   listedTools: Record<number, string[] | { errorKind: string }>;
-  /** The result of a call. */
+  /** Returns the result of a call. */
   answer: (call: MadeCall, signal: AbortSignal) => ScriptedResult | Promise<ScriptedResult>;
   /** Whether a call continues after its caller disconnects. Default false: its signal aborts. */
   outlivesItsCaller: boolean;
@@ -51,16 +51,16 @@ export interface ScriptedAction {
   readonly described: string[][];
   /** Time limits of requests for descriptions, in ms. */
   readonly timeLimits: number[];
-  /** Each call once. */
+  /** The calls that were made, each once. */
   readonly made: MadeCall[];
-  /** All requests of calls, repeated ones included. */
+  /** All requests for calls, repeated ones included. */
   readonly asked: MadeCall[];
   readonly listed: string[];
   readonly toolsListed: ListToolsRequest[];
   stub: Pick<ServedStub, 'stop' | 'restart'>;
 }
 
-/** `3/search` for a tool of a connector, `#5` for an action. */
+/** Returns `3/search` for the tool `search` of connector 3, `#5` for action 5. */
 export function nameOf({ target }: Pick<ToolRef, 'target'>): string {
   if (target?.$case === 'actionId') return `#${target.value}`;
   return target ? `${target.value.connectorId}/${target.value.name}` : '';
@@ -198,7 +198,7 @@ export async function scriptedAction(
         self.listed.push(turn);
         if (self.listFails) throw unavailable('no database');
         const calls = [...begun.values()].map((each) => each.call).filter(({ key }) => key?.turn === turn);
-        return { calls: calls.toReversed() }; // calls of one step begin in any order
+        return { calls: calls.toReversed() }; // the calls of one step begin in no fixed order
       },
     },
     { callers, addresses },

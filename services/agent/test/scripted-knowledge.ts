@@ -12,11 +12,11 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of knowledge with what agent uses: tenant 1 has the bases 1 to 9. */
+/** A stub of what agent uses of the knowledge service: tenant 1 has bases with the ids 1 to 9. */
 export interface ScriptedKnowledge {
-  /** Bases that are deleted. */
+  /** Ids of deleted bases. */
   readonly deleted: Set<number>;
-  /** The result of a search, or its failure. */
+  /** Returns the result of a search, or rejects with its failure. */
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
   /** Usage of a search's embeddings. */
   usage: EmbeddingUsage | undefined;

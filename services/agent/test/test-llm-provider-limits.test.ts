@@ -15,7 +15,7 @@ async function untilAborted({ signal }: { signal: AbortSignal }): Promise<void> 
   signal.throwIfAborted();
 }
 
-/** A provider whose slot and answer the test releases. */
+/** Creates a provider whose slot and answer the test releases. */
 function probeOf(t: ExecutionContext) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
@@ -51,7 +51,7 @@ function probeOf(t: ExecutionContext) {
   return {
     slot,
     answer,
-    /** Its answer after this much time; undefined while it waits. */
+    /** Returns the probe's answer after this much time; undefined while the probe still waits. */
     async after(ms: number) {
       await setImmediate();
       mock.timers.tick(ms);

@@ -5,7 +5,7 @@ import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const owner = inTenant(1);
 
-/** A provider on a server, with a fallback that must never be asked. */
+/** Creates a provider on a server, with a fallback that must never be asked. */
 async function provider(t: ExecutionContext, env: Record<string, string> = {}) {
   const [server, fallback] = [await startModelServer(), await startModelServer()];
   t.teardown(() => Promise.all([server.stop(), fallback.stop()]));

@@ -21,8 +21,8 @@ const shown = ({ toolCalls }: { toolCalls: ToolCall[] }) => toolCalls.map(({ cal
 type Unit = AgentUnit & { server: ModelServer };
 
 /**
- * Runs a turn until the `n`th call begins, or until the model's `n`th request, and abandons it there, as if the process
- * had died.
+ * Runs a turn until its `n`th call begins, or until the `n`th request to the model, and abandons the turn there, as if
+ * the process had died.
  */
 async function lostTurn(unit: Unit, id: number, at: { made: number } | { requests: number }): Promise<Reply> {
   const lost = new AbortController();

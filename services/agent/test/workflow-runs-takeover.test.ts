@@ -27,7 +27,7 @@ const order: WorkflowNode = {
   output: 'order',
   next: 'b',
 };
-/** A model, an action, and a model whose text is streamed. */
+/** A workflow with a model node, an action, and a model node whose text is streamed. */
 const chain = workflow({
   a: write('First {{ message }}', 'one', 'call'),
   call: order,
@@ -35,7 +35,10 @@ const chain = workflow({
   end: say('{{ variables.two }}'),
 });
 
-/** A unit whose model answers are held until released, by the prompt's beginning. */
+/**
+ * Starts a unit whose model repeats the prompt. An answer in `held`, e.g. one that waits, is used once, for a prompt
+ * that begins with its key.
+ */
 async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {}) {
   const answers = { ...held };
   const unit = await unitWithModel(
@@ -54,7 +57,7 @@ async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {
   return unit;
 }
 
-/** Abandons the turn when `isThere` holds, as if its process had died. */
+/** Abandons the turn once `isThere` returns true, as if the process had died. */
 async function lost(unit: AgentUnit, agentId: number, isThere: () => boolean, more: TurnOptions = {}): Promise<Reply> {
   const dead = new AbortController();
   const turn = ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'lost', signal: dead.signal, ...more });

@@ -120,7 +120,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
   t.is(unit.server.requests.length, 0);
 });
 
-/** The `extensions.details` of a failed task. */
+/** Returns the `extensions.details` of a failed task. */
 const detailsOf = ({ error }: TaskAnswer) =>
   error?.extensions?.['details'] as { trace: Record<string, unknown>[]; costUsd: number } | undefined;
 

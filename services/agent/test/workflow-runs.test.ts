@@ -24,7 +24,7 @@ const write = (prompt: string, rest: Partial<Extract<WorkflowNode, { kind: 'llm'
   ...rest,
 });
 
-/** A model that responds by prompt, or with a route if JSON is requested. */
+/** Starts a unit whose model answers by the beginning of the prompt, or with a route if JSON is requested. */
 function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env = {}) {
   return unitWithModel(
     t,
@@ -37,7 +37,7 @@ function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env 
   );
 }
 
-/** Asserts that the ledger has every request of a turn, and that its message costs their sum. */
+/** Asserts that the ledger has every model request of a turn, and that the last reported usage is their sum. */
 function assertMetered(t: ExecutionContext, unit: AgentUnit, { usages }: Reply): void {
   const last = usages.at(-1);
   t.is(last?.costUsdE8, unit.ledger.spent);
@@ -251,7 +251,7 @@ test('neither the clock of a node nor that of its turn runs while a call waits f
   );
   const waiting = ask(unit, waits.agentId, 'hello');
   await eventually('it waits', async () => (await runsOf(unit))[0]?.status === 'RUNNING');
-  // This turn begins later with the same time limit, and gets no slot either.
+  // This turn begins later, has the same time limit, and gets no slot either.
   const slow = await agentWith(unit, workflow({ a: call, end: say('Done.') }));
   t.is(reasonOf(await ask(unit, slow.agentId, 'hello', { sessionId: 2 })), 'TURN_TIMEOUT');
   gate.release();

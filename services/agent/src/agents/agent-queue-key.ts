@@ -1,7 +1,10 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import type { TransactOptions } from '@parley/postgres/database/types';
 
-/** The lock key includes the tenant, so that requests with another tenant's agent id cannot delay that tenant. */
+/**
+ * Returns the key of the lock queue of an agent. It includes the tenant, so that requests with another tenant's agent
+ * id cannot delay that tenant.
+ */
 export function agentQueueKey({ tenantId }: TenantCaller, agentId: number): TransactOptions['lockQueue'] {
   return { row: `agent ${tenantId} ${agentId}` };
 }

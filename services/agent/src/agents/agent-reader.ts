@@ -8,8 +8,8 @@ import { agentStore } from './agent-store.ts';
 export type AgentReader = (tenantId: number, id: number) => Promise<Agent>;
 
 /**
- * Batches reads: all requests made during a query share the next one, so fifty concurrent turns cost two reads. Each
- * request sees every commit that precedes it.
+ * Creates a reader that batches: requests that arrive during a query share the next query, so that fifty concurrent
+ * turns cost two queries. Each request sees all earlier commits.
  */
 export function agentReader(database: Database): AgentReader {
   const find = inBatchesOfKey(

@@ -50,7 +50,7 @@ export function agentStore(db: TenantDb) {
     async exists(id: number): Promise<boolean> {
       return (await mine().where({ id }).first('id')) !== undefined;
     },
-    /** Live agents that a workflow is attached to, hidden ones included; by id. */
+    /** Lists live agents that a workflow is attached to, hidden ones included, by id. */
     async listWithWorkflow(workflowId: number, first: number): Promise<Pick<Agent, 'id' | 'name'>[]> {
       return live().where({ workflowId }).orderBy('id').limit(first).select('id', 'name');
     },
@@ -58,7 +58,7 @@ export function agentStore(db: TenantDb) {
       const [agent] = await knex('agents').insert({ ...written(agents, fields), tenantId }, '*');
       return agent;
     },
-    /** The hidden agent created for this persona; undefined if it has been changed or deleted since. */
+    /** Returns the hidden agent created for this persona; undefined if it has been changed or deleted since. */
     async findOfPersona(personaSha256: Buffer): Promise<Agent | undefined> {
       return ofPersona(personaSha256).first();
     },
@@ -72,7 +72,7 @@ export function agentStore(db: TenantDb) {
         [tenantId],
       );
     },
-    /** The number of live hidden agents. */
+    /** Returns the number of live hidden agents. */
     async countHidden(): Promise<number> {
       const row = await live().where({ hidden: true }).count<{ count: number }[]>({ count: '*' }).first();
       return Number(row?.count ?? 0);
@@ -87,7 +87,7 @@ export function agentStore(db: TenantDb) {
       if (!found) throw new DomainError('conflict', 'The agent of this persona is just being changed; try again');
       return found;
     },
-    /** Updates an agent. A hidden agent that changes no longer belongs to its persona. */
+    /** Updates an agent. If the agent is hidden, it no longer belongs to its persona. */
     async update(id: number, fields: Partial<AgentFields>): Promise<Agent> {
       const [agent] = await knex('agents')
         .where({ tenantId, id })

@@ -8,8 +8,8 @@ import type { AvatarModelDto } from '../generated/schema.ts';
 
 export interface AvatarModels {
   /**
-   * The models that the voice service offers now; while it is unavailable, the last known ones. Never rejects because
-   * of the voice service.
+   * Returns the models that the voice service offers now, or the last known ones while it is unavailable. Failures of
+   * the voice service never make it reject.
    */
   list(): Promise<AvatarModelDto[]>;
 }
@@ -17,7 +17,7 @@ export interface AvatarModels {
 export interface AvatarModelsOptions {
   voice: UnitHttp;
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** How long a response of the voice service is cached, and how long it is not asked again after a failure, in ms. */
+  /** How long in ms a response of the voice service is cached, and how long no request is sent after a failure. */
   keptMs: number;
   log: Logger;
   now?: () => number;
@@ -47,7 +47,7 @@ const models = z
 const answer = z.object({ models });
 const lastList = z.array(z.object({ id: z.string(), filename: z.string(), label: z.string(), gender: z.string() }));
 
-/** The catalogue of the voice service. Concurrent calls share one request. */
+/** Creates the list of models that the voice service offers. Concurrent calls share one request. */
 export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: AvatarModelsOptions): AvatarModels {
   let known: AvatarModelDto[] | undefined;
   let isAway = false;
@@ -56,7 +56,7 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
 
   async function read(): Promise<AvatarModelDto[]> {
     try {
-      // One caller's signal would cancel the request for the others that wait for it.
+      // Not the signal of a caller, because it would cancel the request for the other callers that wait for it.
       const { status, body } = await voice('/avatars/models', { signal: new AbortController().signal });
       if (status !== 200) throw new Error(`status ${status}`);
       known = answer.parse(parseJson(body.toString())).models.map(toDto);
@@ -82,8 +82,8 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
       reading ??= read().finally(() => {
         reading = undefined;
       });
-      // After a failure nobody waits for voice: the last known list is returned, and the next caller sees whether voice
-      // is back.
+      // After a failure, callers do not wait for the voice service: they get the last known list, and the next call
+      // sees whether the service has recovered.
       return isAway && known ? known : reading;
     },
   };

@@ -17,7 +17,10 @@ type AvatarFields = Pick<
   | 'avatarBackendConfig'
 >;
 
-/** Looks and voice of an agent: its own settings, else its tenant's, else the platform's default for its language and gender. */
+/**
+ * Returns the looks and voice of an agent: the agent's own settings, else the tenant's, else the platform's default for
+ * language and gender.
+ */
 export function avatarOf(agent: AvatarFields, tenant: GetAvatarConfigResponse): Avatar {
   const gender: AvatarGenderCode = agent.avatarGender ?? (tenant.gender === 'MALE' ? 'M' : 'F');
   const ttsLang = agent.ttsLang ?? tenant.languageCode;
@@ -34,7 +37,7 @@ export function avatarOf(agent: AvatarFields, tenant: GetAvatarConfigResponse): 
   };
 }
 
-/** `en` of `en-US`. */
+/** Returns the language of a tag: `en` for `en-US`. */
 function languageOf(tag: string): string {
   return tag.split(/[-_]/u, 1)[0]?.toLowerCase() ?? '';
 }

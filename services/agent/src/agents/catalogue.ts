@@ -17,7 +17,7 @@ const recommendedTtsVoices: RecommendedTtsVoiceDto[] = [
   ...pair('cmn', 'zh-CN'),
 ];
 
-/** The options that are the same for every tenant: the models of the voice service, our voices, and links. */
+/** Returns the options that are the same for every tenant: the models of the voice service, the recommended voices, and links. */
 export async function configOptions(
   { avatarModels, documentation }: Ports,
   _request: TenantRequest,
@@ -25,7 +25,7 @@ export async function configOptions(
   return { avatarModels: await avatarModels.list(), recommendedTtsVoices, ...documentation };
 }
 
-/** The voice for a language and gender; American English for a language that has none. */
+/** Returns the recommended voice for a language and gender. Languages without a voice get American English. */
 export function recommendedVoice(language: string, gender: AvatarGenderCode): string {
   const voices = recommendedTtsVoices.filter((voice) => voice.gender === (gender === 'M' ? 'MALE' : 'FEMALE'));
   const wanted = language.replaceAll('_', '-').toLowerCase();
@@ -38,7 +38,7 @@ export function recommendedVoice(language: string, gender: AvatarGenderCode): st
   return found.name;
 }
 
-/** In eSpeak NG, variants `+f…` are female and `+m…` male. */
+/** Returns a female and a male voice; in eSpeak NG, their variants are named `+f…` and `+m…`. */
 function pair(language: string, languageCode: string): RecommendedTtsVoiceDto[] {
   return [
     { name: `${language}+f3`, languageCode, gender: 'FEMALE', tier: 'STANDARD' },

@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { invalid } from '@parley/kernel/errors';
 import type { Ports } from '../ports.ts';
 
-/** @throws DomainError `invalid`: the tenant has no secret of this name; `unavailable` */
+/** Checks a reference to a secret. @throws DomainError `invalid`: the tenant has no secret with this name; `unavailable` */
 export async function checkSecretRef(
   { identity }: Pick<Ports, 'identity'>,
   { caller, signal }: TenantRequest,

@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
 
-/** Sessions and audit log of a deleted agent stay readable. */
+/** Deletes an agent. Its sessions and audit log stay readable. */
 export async function deleteAgent(
   ports: Ports,
   { caller, signal }: TenantRequest,

@@ -50,7 +50,7 @@ export function countAgents({ database }: Ports, { caller }: TenantRequest): Pro
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** Newest first; works for a deleted agent too. @throws DomainError `notFound` */
+/** Lists audit entries, newest first; also for a deleted agent. @throws DomainError `notFound` */
 export async function listAuditLogs(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -25,9 +25,10 @@ export interface EmbedAgent {
 }
 
 /**
- * The agent of an embedded session: an existing one (deleted ones included), or the hidden agent of a persona, which is
- * created on first use. @throws DomainError `notFound`; `invalid`: the persona breaks the rules for agents, or the
- * tenant has reached its limit of hidden agents
+ * Returns the agent of an embedded session: an existing one (even if deleted), or the hidden agent of a persona, which
+ * is created on first use.
+ * @throws DomainError `notFound`; `invalid`: the persona breaks the rules for agents, or the tenant has reached its
+ * limit of hidden agents
  */
 export async function resolveEmbedAgent(
   ports: Ports,
@@ -62,7 +63,7 @@ function agentOfPersona(
     const known = await store.findOfPersona(sha256);
     if (known) return known;
     await store.lockHidden();
-    // Another transaction may have created it before this one acquired the lock.
+    // Another transaction may have created the agent before this one acquired the lock.
     const made = await store.findOfPersona(sha256);
     if (made) return made;
     if ((await store.countHidden()) >= maxHiddenAgents) {
@@ -75,7 +76,7 @@ function agentOfPersona(
   });
 }
 
-/** Identifies a persona: an omitted field and its default give the same hash. */
+/** Returns the hash that identifies a persona. An omitted field and the field's default give the same hash. */
 function personaSha256({ name, personaPrompt, position, useCase, voiceTier }: AgentFields): Buffer {
   const parts = [name, personaPrompt, position, useCase, voiceTier];
   return createHash('sha256').update(JSON.stringify(parts)).digest();

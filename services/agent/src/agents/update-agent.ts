@@ -19,7 +19,7 @@ import { auditLogStore } from './audit-log-store.ts';
 import { checkKnowledgeBases } from './check-knowledge-bases.ts';
 import { checkSecretRef } from './check-secret-ref.ts';
 
-/** Logs the actual changes in the same transaction; an update without changes writes nothing. */
+/** Updates an agent, and logs the actual changes in the same transaction. An update without changes writes nothing. */
 export async function updateAgent(
   ports: Ports,
   request: TenantRequest,
@@ -37,7 +37,7 @@ export async function updateAgent(
   });
 }
 
-/** Checks only references that the update adds: those that the agent already has may have been deleted since. */
+/** Checks only references that the update adds. References that the agent already has may have been deleted since, and stay allowed. */
 async function checkAdded(
   ports: Ports,
   request: TenantRequest,

@@ -6,7 +6,7 @@ import type { Model, ModelRequest } from '../models/model.ts';
 import type { ProviderChain } from '../models/provider-chain.ts';
 import { textsOf } from '../models/request-texts.ts';
 
-/** The cost of calls by the price table. A model without a price costs nothing; only the operator can configure one. */
+/** Calculates the cost of calls by the price table. A model without a price costs nothing; only the operator can configure such a model. */
 export type CallCosts = ReturnType<typeof callCosts>;
 
 export function callCosts(prices: Prices) {
@@ -23,7 +23,7 @@ export function callCosts(prices: Prices) {
     priceOf,
     costOf,
 
-    /** The maximum cost of a call along the chain, by its most expensive model. */
+    /** Returns the maximum cost of a call to any model of the chain. */
     upperEstimate({ candidates }: ProviderChain, request: ModelRequest): Spent {
       const priced = candidates.filter(({ model }) => priceOf(model));
       const tokensIn = priced.length === 0 ? 0 : boundOf(request);

@@ -28,7 +28,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
   let last = first;
   let asked: Asked | undefined;
 
-  /** The given usage plus that of all failed attempts, under the name of the model that was asked last. */
+  /** Returns the given usage plus the usage of all failed attempts, under the name of the model that was asked last. */
   function inAll(usage: TokenUsage): CallSpent {
     const spent = costOf(last, usage);
     for (const { spent: earlier } of attempts) {
@@ -55,8 +55,9 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
     tokensWritten,
 
     /**
-     * Call when a model is asked. @param onCounted called if the tokenizer's count of the request differs from the
-     * estimate; without it, nothing is counted
+     * Call when a model is asked.
+     * @param onCounted called if the tokenizer's count of the request differs from the estimate; without this callback,
+     * nothing is counted
      */
     asked(model: Model, onCounted?: () => void): void {
       last = model;
@@ -75,25 +76,25 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
       if (usage.tokensIn + usage.tokensOut > 0) attempts.push({ spent: costOf(model, usage), usage });
     },
 
-    /** The usage so far, with an estimate for the request in flight. */
+    /** Returns the usage so far, with an estimate for the request in flight. */
     soFar(): TurnUsage {
       const { contextTokens = 0 } = asked ?? {};
       const running = { tokensIn: contextTokens, tokensCached: 0, tokensOut: tokensWritten(), estimated: true };
       return toTurnUsage(inAll(running), contextTokens);
     },
-    /** The total of a call that `model` has answered. */
+    /** Returns the total of a call that `model` has answered. */
     served(model: Model, usage: TokenUsage): CallSpent {
       last = model;
       return inAll(usage);
     },
-    /** The total of a call that failed. Its `usage` may be that of the last attempt, which is not counted twice. */
+    /** Returns the total of a call that failed. If `usage` is that of the last attempt, it is not counted twice. */
     failed(usage: TokenUsage): CallSpent {
-      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true: no model was asked since that attempt
+      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true: no other model was asked after that attempt
       return inAll(isCounted ? noUsage : usage);
     },
     /**
-     * The total of a call that its caller abandoned. A model that was asked is charged for reading the request and for
-     * what it wrote.
+     * Returns the total of a call that its caller abandoned. A model that was asked is charged for the request and for
+     * what the model had written.
      */
     async abandoned(): Promise<CallSpent & { served: boolean }> {
       if (!asked) return { ...inAll(noUsage), served: false };

@@ -26,10 +26,10 @@ const modelOf = (modelId: string) =>
     vision: false,
     offline: false,
   }) as ChosenModel;
-/** These models have no tokenizer, whose counts another test of the process may have loaded. */
+/** Models without a tokenizer: another test of the process may have loaded a tokenizer, whose counts would differ from the estimates. */
 const [first, second] = [modelOf('gemini-2.5-pro'), modelOf('gemini-2.5-flash')];
 
-/** The settlement that the ledger receives for a call whose chain yields these events. */
+/** Returns the settlement that the ledger receives for a call whose chain yields these events. */
 async function settledAfter(
   events: (ChainEvent | Error | { thought: string })[],
   ask: (...args: Parameters<typeof meteredStream>) => Promise<unknown> = meteredGenerate,

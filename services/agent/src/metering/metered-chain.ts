@@ -19,17 +19,15 @@ export interface Metering {
 export interface CallOptions {
   account: CallAccount;
   signal: AbortSignal;
-  /** Default: waits until the signal aborts. */
+  /** Waits for a slot. Default: waits until the signal aborts. */
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
-  /** Stops the caller's clock while the call waits for a slot. Ignored if there is an `acquireSlot`. */
+  /** Stops the caller's clock while the call waits for a slot. Ignored if `acquireSlot` is given. */
   untimed?: Untimed | undefined;
   /** A reservation made earlier. Default: the call reserves as soon as it has a slot. */
   reserved?: MeteredCall | undefined;
   /** Called each time a model is called. */
   onAsked?: () => void;
-  /**
-   * Whether to send a `used` event when a tokenizer's count of the prompt, or the model's thoughts, change the usage.
-   */
+  /** Whether to send a `used` event when the tokenizer's count of the prompt, or thoughts of the model, change the usage. */
   reportsUsage?: boolean;
   /** Called with the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
@@ -42,9 +40,10 @@ export interface ServedAnswer extends CallSpent {
 }
 
 /**
- * Each event carries the call's total usage so far: failed attempts, and an estimate for the request in flight.
- * `used`: that total has changed, e.g. a model is asked, is abandoned for the next one, or the call fails.
- * `finish`: exactly once and last.
+ * Each event contains the call's total usage so far: that of failed attempts, and an estimate for the request in
+ * flight.
+ * `used`: that total has changed, e.g. because a model is asked or abandoned, or because the call fails.
+ * `finish`: sent once, as the last event.
  */
 export type MeteredEvent = { usage: TurnUsage } & (
   | { type: 'used' }
@@ -82,7 +81,7 @@ export async function* meteredStream(
         const served = usage.served(model, figures);
         await call.served({ text: usage.text, finishReason, ...served });
         yield { type, finishReason, ...served, usage: toTurnUsage(served, figures.tokensIn) };
-        return; // a late count is dropped
+        return; // a token count that completes later is dropped
       }
       if (event.type === 'asked') {
         reportedTokens = 0;
@@ -104,7 +103,10 @@ export async function* meteredStream(
   }
 }
 
-/** Returns a whole answer. It is streamed from the provider, so that the first-token timeout detects a silent one. */
+/**
+ * Returns a whole answer. The answer is streamed from the provider, so that the first-token timeout detects a provider
+ * that sends nothing.
+ */
 export async function meteredGenerate(
   metering: Metering,
   chain: ProviderChain,

@@ -1,7 +1,4 @@
-/**
- * Merges events into a stream while its next event is awaited, e.g. a token count that completes or a thought of the
- * model.
- */
+/** Merges side events, e.g. a token count or a thought of the model, into a stream while the stream's next event is awaited. */
 export function sideEvents<Side>() {
   let waiting: Side[] = [];
   let wake = (): void => undefined;
@@ -18,7 +15,10 @@ export function sideEvents<Side>() {
       wake();
     },
 
-    /** Yields the stream's events, with pushed events in between. Reads the next event only when one is requested. */
+    /**
+     * Yields the stream's events, with the pushed events in between. Reads an event from the stream only when the
+     * consumer requests one.
+     */
     async *among<Main>(events: AsyncGenerator<Main>): AsyncGenerator<Main | Side> {
       let next = read(events);
       try {

@@ -8,7 +8,7 @@ export const agents: Migration = {
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         tenant_id integer NOT NULL,
         name text NOT NULL,
-        -- Null until it is published for the first time.
+        -- Null until the first publication.
         published_version integer,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         updated_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -46,7 +46,7 @@ export const agents: Migration = {
         llm_model_override text,
         avatar_backend text NOT NULL CHECK (avatar_backend IN ('HOSTED_API', 'CLIENT_3D')),
         avatar_backend_config jsonb,
-        -- Made by an embed rather than by its owner: not listed and not counted.
+        -- True if an embed created the agent rather than the owner: the agent is neither listed nor counted.
         hidden boolean NOT NULL DEFAULT false,
         deleted_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT parley_now(),
@@ -63,7 +63,7 @@ export const agents: Migration = {
         tenant_id integer NOT NULL,
         agent_id integer NOT NULL,
         action text NOT NULL CHECK (action IN ('CREATE', 'UPDATE', 'DELETE')),
-        -- Who it was, as at that time: no reference, it outlives the user.
+        -- The user at that time. Not a foreign key, because entries outlive users.
         user_id integer,
         username text,
         changes jsonb NOT NULL,

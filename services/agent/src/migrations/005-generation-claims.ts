@@ -4,7 +4,7 @@ export const generationClaims: Migration = {
   name: '005-generation-claims',
   async up(knex) {
     await knex.raw(`
-      -- The attempt that came last; null of a version that knew none.
+      -- The latest attempt; null if an older version, which had no claims, made the attempt.
       ALTER TABLE kept_generations ADD COLUMN claim_id uuid`);
   },
 };

@@ -11,7 +11,7 @@ export const workflowVersions: Migration = {
         ADD COLUMN deleted_at timestamptz;
       CREATE INDEX workflows_listed ON workflows (tenant_id, id) WHERE deleted_at IS NULL;
 
-      -- Only inserted into. Those of a deleted workflow stay for the sessions that run them.
+      -- Rows are only inserted. Versions of a deleted workflow stay for the sessions that run them.
       CREATE TABLE workflow_versions (
         tenant_id integer NOT NULL,
         workflow_id integer NOT NULL,

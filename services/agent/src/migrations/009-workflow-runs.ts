@@ -4,7 +4,8 @@ export const workflowRuns: Migration = {
   name: '009-workflow-runs',
   async up(knex) {
     await knex.raw(`
-      -- One for each turn of a session that runs a workflow. No reference to that: runs outlive it.
+      -- One row for each turn of a session that runs a workflow. No foreign key to the session, because runs may
+      -- outlive it.
       CREATE TABLE workflow_runs (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         tenant_id integer NOT NULL,
@@ -30,7 +31,7 @@ export const workflowRuns: Migration = {
       CREATE INDEX workflow_runs_of_session ON workflow_runs (tenant_id, session_id, id);
       CREATE INDEX workflow_runs_age ON workflow_runs (tenant_id, created_at);
 
-      -- The days on which tenants have runs, so that the old ones are found.
+      -- The days on which tenants have runs, so that a sweep finds old runs.
       CREATE TABLE workflow_run_days (
         tenant_id integer NOT NULL,
         day date NOT NULL,

@@ -12,8 +12,8 @@ export type ModelChooser = (
 ) => Promise<ProviderChain>;
 
 /**
- * Chooses the provider and model of the agent's override; else of the tenant's; else the default. Skips unconfigured
- * providers.
+ * Chooses provider and model: those of the agent's override, else of the tenant's override, else the default. Skips
+ * providers that are not configured.
  * @throws DomainError `unavailable`: the override names a model that is no longer in the price table
  */
 export function modelChooser(

@@ -16,7 +16,7 @@ const modelRequest = {
   messages: [{ role: 'user' as const, text: 'Answer with the word OK.' }],
   maxOutputTokens: 16,
 };
-/** The two waits together stay below the gateway's timeout. */
+/** The wait for a slot; together with the wait for the answer it stays below the gateway's timeout. */
 const waitMs = 10_000;
 const answerMs = 18_000;
 

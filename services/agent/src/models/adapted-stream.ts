@@ -12,9 +12,9 @@ import { withoutRefusedParameters } from './refused-parameters.ts';
 export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
 
 /**
- * Connections whose response streams contain only what the SDK of the format knows, because SDKs reject a whole answer
- * for one unknown event, delta or field. A stream in OpenAI's format ends at `[DONE]`; parameters that an old server of
- * that format refuses are omitted from the request.
+ * Wraps connections so that response streams contain only what the SDK of the format knows: SDKs reject a whole answer
+ * because of one unknown event, delta or field. A stream in OpenAI's format ends at `[DONE]`. Parameters that an old
+ * server of that format refuses are omitted from the request.
  */
 export function adaptedConnections(
   api: ProviderSettings['api'],
@@ -35,7 +35,7 @@ export function adaptedConnections(
       return new Response(adapted(body, adapt), { status, headers });
     },
     isTaken: connections.isTaken,
-    /** Calls `read` with the thoughts, in the call with this signal, that the format's SDK does not report. */
+    /** Calls `read` with the thoughts that the format's SDK does not report, for the call that has this signal. */
     onThought: (signal: AbortSignal, read: (thought: string) => void) => void watching.set(signal, read),
   };
 }
@@ -45,14 +45,15 @@ function adapterOf(api: ProviderSettings['api'], onThought?: (thought: string) =
     case 'openai-compatible':
       return openaiEvents();
     case 'openai':
-      // OpenAI's SDK ignores thoughts, and reports nothing before the first word.
+      // OpenAI's SDK ignores thoughts and would report nothing before the first word, so thoughts are passed to
+      // `onThought` instead.
       return openaiEvents(onThought ?? (() => undefined));
     case 'anthropic':
       return anthropicEvents();
     case 'google':
       return googleEvents();
     case 'bedrock':
-      return undefined; // a binary format; `sdk-model.ts` ignores what its SDK does not know
+      return undefined; // the format is binary; `sdk-model.ts` ignores events that the SDK does not know
   }
 }
 
@@ -63,7 +64,7 @@ function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): Readabl
   const events = eventReader();
   const encoder = new TextEncoder();
 
-  /** Malformed events are passed on to the SDK, which fails. */
+  /** Adapts the data of an event. Malformed data is passed on unchanged, so that the SDK reports the error. */
   function adaptedData(data: string): string | undefined {
     if (data.trim() === '') return undefined;
     const event = parseJson(data);

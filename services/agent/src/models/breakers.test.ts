@@ -142,7 +142,7 @@ test.serial('the failures of one tenant keep no other out', async (t) => {
   t.deepEqual(breakers.failing(), [], 'but the model answers');
 });
 
-/** Breakers after one failed call of each of these tenants. */
+/** Creates breakers, with one failed call of each of these tenants. */
 async function outageFor(tenants: number[]) {
   const breakers = createBreakers({ failures: 3, openMs });
   const fail = (tenant: number) => failed(breakers.of(place, tenant).run(failing('timedOut', true)));

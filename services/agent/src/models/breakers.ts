@@ -25,17 +25,17 @@ export interface BreakerOptions {
 /** Rejects a tenant's calls to one model of one provider while they fail. */
 export interface Breaker {
   /**
-   * Whether calls are rejected now: the breaker is open, its trial is running, the provider asked to wait, or another
-   * tenant probes a failing model.
+   * Whether calls are rejected now, because the breaker is open, its trial is running, the provider asked to wait, or
+   * another tenant probes a failing model.
    */
   readonly isOpen: boolean;
-  /** Ms until the pause that the provider asked for ends; Infinity if it asked for none. */
+  /** Time in ms until the pause that the provider asked for ends; Infinity if the provider asked for none. */
   readonly pausedForMs: number;
   /** The kind of the model's latest failure, for any tenant. */
   readonly lastFailure: ModelErrorKind | undefined;
   /**
-   * Runs a call up to its first output. Failures that are not retryable (e.g. a refused request) do not count. Neither
-   * do calls that their caller abandons; if that was the trial, its outcome is unknown.
+   * Runs a call up to its first output. Two kinds of failures do not count: those that are not retryable, e.g. a
+   * refused request, and calls that their caller abandons. An abandoned trial has no outcome.
    */
   run<T>(begin: () => Promise<T>): Promise<T>;
 }
@@ -45,13 +45,13 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 /** The state of one model of one provider, shared by all tenants. */
 interface ModelState {
   place: Place;
-  /** When the `Retry-After` of a rate limit ends, by the clock of the breakers. */
+  /** When the pause that a rate limit's `Retry-After` asks for ends, by the breakers' clock. */
   pausedUntilMs: number;
   outage: ModelOutage;
   lastFailure?: ModelErrorKind;
 }
 
-/** A longer `Retry-After` is cut to this. */
+/** The maximum pause; a longer `Retry-After` is shortened to this. */
 const longestPauseMs = 60_000;
 const maxModels = 500;
 const maxBreakers = 5_000;
@@ -61,9 +61,10 @@ const monotonic = () => performance.now();
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
- * One breaker per tenant and model, because a request itself can make a provider fail, e.g. an image that it cannot
- * decode. A tenant is rejected because of its own failures, unless the model fails for several tenants (`modelOutage`).
- * The `Retry-After` of a rate limit applies to all tenants, that of any other failure to one.
+ * Creates one breaker per tenant and model, because a request itself can make a provider fail, e.g. an image that it
+ * cannot decode. A tenant's calls are rejected because of the tenant's own failures, unless the model fails for several
+ * tenants (`modelOutage`). The `Retry-After` of a rate limit applies to all tenants, that of any other failure only to
+ * the tenant that got it.
  */
 export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic }: BreakerOptions = {}) {
   const models = new LRUCache<string, ModelState>({ max: maxModels });
@@ -88,7 +89,8 @@ export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic 
       return breaker;
     },
     /**
-     * Models that have rejected calls and answered none since. A model drops out half an hour after its last rejection.
+     * Returns the models for which calls have been rejected and none answered since. A model is removed half an hour
+     * after its last rejected call.
      */
     failing(): Place[] {
       const isFailing = ({ pausedUntilMs, outage }: ModelState) => now() < pausedUntilMs || outage.isKnown();
@@ -98,8 +100,8 @@ export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic 
 }
 
 /**
- * The trial ended without an answer of the provider, e.g. its caller left. It is an error that the policy handles,
- * because cockatiel counts any other error as a success.
+ * Thrown if the trial ended without an answer of the provider, e.g. because its caller left. The policy must handle
+ * this error, because cockatiel counts unhandled errors as successes.
  */
 class UnansweredTrial extends Error {}
 
@@ -113,14 +115,14 @@ function breakerOf(
   /** The number of outages that had ended when this breaker opened. */
   let ended = 0;
   let pausedUntilMs = 0;
-  /** The last trial had no outcome, so all other tenants may try before this one does again. */
+  /** Whether the last trial had no outcome. All other tenants may then try before this tenant tries again. */
   let isUndecided = false;
   const isOver = () => {
     if (ended < outage.ended) return true;
     if (outage.isEnding) return !outage.keepsOut(tenantId);
     return now() >= openedAtMs + (isUndecided ? outage.longestMs : outage.openMs);
   };
-  // Replaces cockatiel's clock, which may be set back.
+  // Used instead of cockatiel's clock, which may be set back.
   const opened = {
     get duration() {
       return isOver() ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

@@ -24,7 +24,7 @@ export function callDeadlines(signal: AbortSignal, { firstTokenTimeoutMs, idleTi
     signal: controller.signal,
     timedOut: () => passed,
     /**
-     * Call when a token has arrived. The limit for the next one starts at `awaitNext`, so that a slow reader does not
+     * Call when a token has arrived. The limit for the next token starts at `awaitNext`, so that a slow reader does not
      * count as a pause of the model.
      */
     arrived: () => clearTimeout(next),

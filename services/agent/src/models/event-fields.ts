@@ -2,7 +2,7 @@ import { isJsonObject } from '@parley/kernel/json';
 
 export type Fields = Record<string, unknown>;
 
-/** Converts an event to the shape that an SDK knows; undefined for an event that it does not know. */
+/** Converts an event to a shape that the SDK knows. Returns undefined if the SDK does not know the event. */
 export type EventAdapter = (event: Fields) => Fields | undefined;
 
 export function stringIn(value: unknown): string | undefined {
@@ -13,14 +13,14 @@ export function objectsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The given fields whose values are strings. */
+/** Returns the given fields whose values are strings. */
 export function textsAt(given: Fields, ...names: string[]): Fields {
   return Object.fromEntries(names.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name]]] : [])));
 }
 
 const tokenCount = /tokens?(?:count)?$/iu;
 
-/** The numbers of a usage object, nested ones included; other values, and what is no number where a count is meant, are dropped. */
+/** Returns the numbers of a usage object, nested ones included. Drops all other values, and objects in place of a token count. */
 export function figuresIn(usage: unknown): Fields | undefined {
   if (!isJsonObject(usage)) return undefined;
   const entries = Object.entries(usage).map(([name, value]) => [
@@ -30,7 +30,7 @@ export function figuresIn(usage: unknown): Fields | undefined {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** An error in the shape that all SDKs of OpenAI's format read. */
+/** Returns an error in the shape that all SDKs of OpenAI's format read. */
 export function errorFields(error: unknown): Fields {
   if (!isJsonObject(error)) return { message: stringIn(error) ?? '' };
   const { code } = error;

@@ -6,7 +6,7 @@ export function eventReader() {
   /** The incomplete last line. */
   let line = '';
   let data: string[] = [];
-  /** The bytes received before the first event. They may be a whole answer of another content type. */
+  /** What was received before the first event. It may be a whole answer of another content type. */
   let unread: string | undefined = '';
 
   function read(text: string): string[] {

@@ -6,9 +6,12 @@ export interface Heard {
   thought: string;
 }
 
-/** Separates thought blocks at the beginning of an answer from its text, piece by piece. */
+/** Separates the thought blocks at the beginning of an answer from the text, piece by piece. */
 export function leadingThought() {
-  /** Text that may be the beginning of a tag, and the spaces before it. Apart, since spaces without an end are joined only once. */
+  /**
+   * Text that may be the beginning of a tag. The spaces before it are stored separately, so that an endless run of
+   * spaces is joined only once.
+   */
   let held = '';
   let spaces = '';
   let hasThought = false;
@@ -66,8 +69,8 @@ export function leadingThought() {
       return spaces.length + held.length;
     },
     /**
-     * Returns the rest at the end of the answer: an unfinished thought, or text that only looked like a tag. Spaces
-     * alone are dropped.
+     * Returns what is left at the end of the answer: an unfinished thought, or text that only looked like a tag. If
+     * only spaces are left, they are dropped.
      */
     flush(): Heard {
       if (typeof state === 'object') return { text: '', thought: held };
@@ -76,7 +79,7 @@ export function leadingThought() {
   };
 }
 
-/** The index at which the end of a text may be the beginning of a tag; the text's length if it is not. */
+/** Returns the index from which the end of the text may be the beginning of a tag, or the text's length if there is none. */
 function beginningAtEnd(text: string, tag: string): number {
   for (let from = Math.max(0, text.length - tag.length + 1); from < text.length; from += 1) {
     if (tag.startsWith(text.slice(from))) return from;

@@ -6,16 +6,16 @@ import { modelMetrics } from './model-metrics.ts';
 import type { Models } from './models.ts';
 import { type Candidate, type ProviderChain, providerChain } from './provider-chain.ts';
 
-/** A provider and a model of it. Both come from the same source, e.g. an agent's override. */
+/** A provider and one of its models. Both come from the same source, e.g. an agent's override. */
 export interface ModelChoice {
   provider?: string | null | undefined;
-  /** Default: the provider's own model. Ignored without a provider, and by a provider with a fixed model. */
+  /** Default: the provider's own model. Ignored without a provider, and by a provider that has a fixed model. */
   model?: string | null | undefined;
 }
 
 export type ModelChains = ReturnType<typeof modelChains>;
 
-/** The order of models for a call: the chosen one, then the fallbacks. */
+/** Creates the chains of models for calls: the chosen model, then the fallbacks. */
 export function modelChains(models: Models, log: Logger, metrics: Metrics) {
   const breakers = createBreakers();
   const measured = modelMetrics(metrics, breakers, models.describe());
@@ -33,7 +33,7 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
       const others = models.fallbacks.filter(({ id }) => id !== first.id);
       return providerChain([candidate(first, asked && choice.model), ...others.map((each) => candidate(each))], deps);
     },
-    /** One model without fallbacks, retries and breaker; undefined if the provider is not configured. */
+    /** Returns a chain of one model, without fallbacks, retries and breaker; undefined if the provider is not configured. */
     alone(choice: ModelChoice): ProviderChain | undefined {
       const asked = find(choice);
       if (!asked) return undefined;
@@ -43,15 +43,15 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
       });
     },
     /**
-     * Whether tenants may not choose this model: it has no price above 0, or generates no text, and the operator has
-     * not configured it.
+     * Reports whether tenants may not choose this model: the operator has not configured it, and it has no price above
+     * 0 or generates no text.
      */
     isUnpriced(choice: ModelChoice): boolean {
       const { provider, model } = choice;
       if (!model || provider === 'HOSTED_SMALL_MODEL' || model === find(choice)?.model().modelId) return false;
       return !mayBeNamed(models.prices.find(model));
     },
-    /** Whether the price table lists it as an embedding model, which generates no text. */
+    /** Reports whether the price table lists the model as an embedding model, which generates no text. */
     embeds: ({ model }: ModelChoice): boolean => models.prices.find(model ?? '')?.embeds === true,
     describe: () => models.describe(),
     close: () => models.close(),

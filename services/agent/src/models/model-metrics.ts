@@ -10,8 +10,8 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 const place = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
 /**
- * @param configured models that the operator configured. All others, whose names come from tenants, share one label, so
- * that cardinality is bounded.
+ * @param configured models that the operator configured. All other models, whose names come from tenants, share one
+ * label, so that cardinality is bounded.
  */
 export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'failing'>, configured: readonly Place[]) {
   const known = new Set(configured.map(nameOf));

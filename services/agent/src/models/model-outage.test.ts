@@ -5,7 +5,7 @@ const openMs = 10_000;
 const failures = 5;
 const halfAnHourMs = 30 * 60_000;
 
-/** A model with its clock, and the smallest thing that causes each event. */
+/** Creates an outage with its clock, and for each event the smallest cause. */
 function observed() {
   let nowMs = 1_000_000;
   const outage = modelOutage(failures, openMs, () => nowMs);
@@ -15,7 +15,7 @@ function observed() {
   };
   const causes: Record<OutageEvent, (outage: ModelOutage) => void> = {
     enoughFailures(model) {
-      pass(openMs); // no answer is so recent that it shows a model that works
+      pass(openMs); // the last answer is now too old to show that the model works
       for (let call = 0; call < failures; call += 1) model.failed((tenantId += 1));
       model.keptOut(tenantId);
     },
@@ -44,7 +44,7 @@ function inState(state: OutageState) {
   return model;
 }
 
-/** The last of several answers is the event; those before it are answers too. */
+/** Returns the state after an event. The event `enoughAnswers` is the last of several answers, so the earlier answers are applied first. */
 function nextOf(state: OutageState, event: OutageEvent): OutageState {
   if (event !== 'enoughAnswers') return transitions[state][event] ?? state;
   const answering = transitions[state].answer ?? state;

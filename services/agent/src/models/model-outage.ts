@@ -9,21 +9,24 @@ const silentMs = 1_000;
 /** The state of an outage expires this long after the last rejected call. */
 const knownMs = 30 * 60_000;
 /**
- * How long a tenant whose calls failed while others were answered is remembered as failing by its own fault, and an
- * answered tenant as answered.
+ * How long two facts about tenants are remembered: that a tenant's calls failed while others were answered, so that its
+ * own requests are the cause; and that a tenant was answered.
  */
 const rememberedMs = 10 * 60_000;
 const maxTenants = 10_000;
 
-/** `works`: a breaker keeps out its own tenant only. `outage`: one call at a time probes the model. `ending`: all tenants probe in turn. */
+/** `works`: an open breaker affects its own tenant only. `outage`: one call at a time probes the model. `ending`: tenants probe in turn. */
 export type OutageState = 'works' | 'outage' | 'ending';
 
 /** Events that change the state of an outage. A state ignores events that it has no entry for. */
 export type OutageEvent =
-  /** As many calls of several tenants failed as open a breaker, and nobody was answered since. */
+  /**
+   * So many consecutive calls failed that a breaker would open; the calls belong to several tenants, and no call was
+   * answered in between.
+   */
   | 'enoughFailures'
   | 'answer'
-  /** The last of the answers that end an outage. */
+  /** The last of the answers that are needed to end an outage. */
   | 'enoughAnswers'
   /** No call was rejected for half an hour. */
   | 'silence';
@@ -59,7 +62,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
   let current: OutageState = 'works';
   /** Answers still needed before tenants stop probing one at a time, while an outage is ending. */
   let wanted = 0;
-  /** When a call was last rejected; Infinity if none was since the model last answered. */
+  /** The time of the last rejected call; Infinity if no call was rejected since the model last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
   let answeredAtMs = Number.NEGATIVE_INFINITY;
   let lastTrialMs = Number.NEGATIVE_INFINITY;
@@ -100,18 +103,18 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     get state() {
       return state();
     },
-    /** Whether calls have been rejected and none answered since. */
+    /** Reports whether calls have been rejected and none answered since. */
     isKnown: () => keptOutAtMs <= now() && !isSilent(),
     isOfAll,
     /** How many outages have ended. A breaker that opened before the last one lets calls through. */
     get ended() {
       return ended;
     },
-    /** How long after it opened a breaker allows a trial. */
+    /** Time from the opening of a breaker until it allows a trial call. */
     get openMs() {
       return now() < lastTrialMs + openMs ? longestMs() : openMs;
     },
-    /** The same while other tenants probe the model. */
+    /** Like `openMs`, while other tenants probe the model. */
     get longestMs() {
       return longestMs();
     },
@@ -119,7 +122,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     get isEnding() {
       return state() === 'ending';
     },
-    /** Whether another tenant is probing, or this tenant's probe had no outcome. */
+    /** Reports whether another tenant is probing, or this tenant's probe had no outcome. */
     keepsOut: (tenantId: number) => state() !== 'works' && (now() < probeEndsMs || undecided.has(tenantId)),
     /** Records that the model is asked now. @returns whether this call is a probe */
     asked(): boolean {
@@ -128,7 +131,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       probeEndsMs = lastTrialMs + probeMs;
       return true;
     },
-    /** The probe had no outcome: its caller left, or its request was refused. */
+    /** Records that a probe had no outcome: its caller left, or its request was refused. */
     undecided(tenantId: number): void {
       undecided.set(tenantId, true);
       probeEndsMs = Number.NEGATIVE_INFINITY;
@@ -143,7 +146,10 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       on('enoughFailures');
       keptOutAtMs = now();
     },
-    /** A breaker has opened. It proves nothing about the model if its tenant failed while others were answered. */
+    /**
+     * Records that a breaker has opened. It says nothing about the model if calls of this tenant failed while other
+     * tenants were answered.
+     */
     keptOut(tenantId: number): void {
       if (isOfAll() || !ownFaults.has(tenantId)) keptOutAtMs = now();
     },

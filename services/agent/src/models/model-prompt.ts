@@ -28,7 +28,7 @@ export interface PromptedModel extends Pick<Model, 'providerId' | 'modelId' | 'v
   maxToolDescription: number;
 }
 
-/** The request in the SDKs' form; each SDK puts the system prompt where its format has it. */
+/** Converts a request for the SDKs. Each SDK puts the system prompt where its format requires it. */
 export function callOptions(
   request: ModelRequest,
   model: PromptedModel,
@@ -82,7 +82,7 @@ function promptOf(
 
 type AssistantPart = LanguageModelV3TextPart | LanguageModelV3ReasoningPart | LanguageModelV3ToolCallPart;
 
-/** Text and calls in the order in which the model wrote them, if the same model continues. */
+/** Returns text and tool calls, in the order in which the model wrote them if the same model continues. */
 function partsOf({ text }: ConversationMessage, calls: readonly ToolCall[], model: PromptedModel): AssistantPart[] {
   const idOf = idsOf(calls, model);
   const replays = calls.map((call) => replayFor(call, model));
@@ -112,7 +112,7 @@ function replayFor({ replay }: ToolCall, { providerId, modelId }: PromptedModel)
   return replay?.providerId === providerId && replay.modelId === modelId ? replay : undefined;
 }
 
-/** The same model gets the ids of its calls back as it gave them. */
+/** Maps the ids of tool calls. The model that made a call gets its own id back; any other model gets a replaced id. */
 function idsOf(calls: readonly ToolCall[], model: PromptedModel): (callId: string) => string {
   const own = new Set(calls.filter((call) => replayFor(call, model)).map(({ callId }) => callId));
   return (callId) => (own.has(callId) ? callId : foreignCallId(callId));

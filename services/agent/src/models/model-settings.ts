@@ -48,13 +48,13 @@ export interface ProviderSettings
     | 'callTimeoutMs'
   > {
   id: ProviderId;
-  /** `openai-compatible`: any server of OpenAI's format; `openai` also knows what OpenAI's own models need. */
+  /** `openai-compatible`: any server of OpenAI's format. `openai`: OpenAI itself, whose models have more requirements. */
   api: ProviderApi | 'openai-compatible';
   url: string;
   region?: string | undefined;
   key?: string | undefined;
   modelId: string;
-  /** `never`: no model gets images. `priced`: those that the price table lists with vision. */
+  /** `never`: no model gets images. `priced`: models get images if the price table lists them with vision. */
   visionModels: string[] | 'never' | 'priced';
 }
 

@@ -5,7 +5,7 @@ export type ModelMessage = ConversationMessage | ToolResultsMessage;
 export interface ConversationMessage {
   role: 'user' | 'assistant';
   text: string;
-  /** Tools that the assistant called beside or after its text. The next message has their results. */
+  /** Tools that the assistant called along with or after its text. The next message contains the results. */
   toolCalls?: readonly ToolCall[];
 }
 
@@ -22,11 +22,11 @@ export interface ToolCall {
   name: string;
   /** Any JSON value; it may violate the tool's schema. Undefined if the model wrote no valid JSON. */
   arguments: unknown;
-  /** JSON that must be returned to the model with this call, copied from its event. */
+  /** JSON that must be sent back to the model together with this call, copied from the call's event. */
   replay?: ToolCallReplay | undefined;
 }
 
-/** Data that one model needs to get back beside its own call, such as signed thoughts. Never sent to another model. */
+/** Data that a model must get back together with its own call, such as signed thoughts. Never sent to another model. */
 export interface ToolCallReplay {
   providerId: string;
   modelId: string;
@@ -50,7 +50,7 @@ export interface ModelTool {
   /** Unique within a request. A name that a format does not allow is sent in another spelling. */
   name: string;
   description?: string | undefined;
-  /** JSON Schema of any draft. A format gets the parts that it supports; the caller validates the arguments. */
+  /** JSON Schema of any draft. Each format gets the parts that it supports; the caller validates the arguments. */
   inputSchema: unknown;
 }
 
@@ -60,7 +60,7 @@ export interface Passage {
   /** The headings above the passage; empty if there are none. */
   heading: string;
   page?: number | undefined;
-  /** Cosine similarity to the question as the search found it, at most 1. */
+  /** Cosine similarity to the question, as calculated by the search; at most 1. */
   score?: number;
   text: string;
 }
@@ -84,11 +84,11 @@ export interface ModelRequest {
    */
   json?: { schema: Record<string, unknown>; name: string };
   /**
-   * The tools that the model may call. Not sent with `json`, nor to a model without tool support, which answers without
-   * them.
+   * The tools that the model may call. Not sent together with `json`, nor to a model without tool support; such a model
+   * answers without tools.
    */
   tools?: readonly ModelTool[];
-  /** Set if the reply opens a conversation; needed by a model that does not follow instructions in the last message. */
+  /** Set if the reply opens a conversation. The offline model needs this, because it does not follow instructions in the last message. */
   opening?: Opening;
 }
 
@@ -109,14 +109,14 @@ export interface TokenUsage {
 export const noUsage: Readonly<TokenUsage> = { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
 
 /**
- * `length`: the token maximum was reached, perhaps within a tool call. `contentFilter`: cut by the provider's filter.
- * `toolCalls`: the model waits for the results of its calls.
+ * `length`: the maximum of tokens was reached, perhaps within a tool call. `contentFilter`: the provider's filter cut
+ * the answer. `toolCalls`: the model waits for the results of its calls.
  */
 export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'toolCalls' | 'other';
 
 /**
- * A call whose arguments are complete. `argumentsText` is what the model wrote, e.g. to report to it why that is
- * invalid JSON.
+ * A tool call whose arguments are complete. `argumentsText` is the text that the model wrote, e.g. to report to the
+ * model why it is invalid JSON.
  */
 export type ToolCallEvent = { type: 'toolCall'; argumentsText: string } & ToolCall;
 
@@ -133,8 +133,8 @@ export interface ModelCall {
   /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
   /**
-   * Called with what the model writes beside its text, piece by piece: thoughts and tool calls. They count as output
-   * tokens and are never shown.
+   * Called with thoughts and tool calls, piece by piece, which the model writes in addition to its text. They count as
+   * output tokens and are never shown.
    */
   onThought?: ((text: string) => void) | undefined;
 }

@@ -4,7 +4,7 @@ import { type ChosenModel, offlineProvider, type Provider, provider } from './pr
 
 export type { ChosenModel, Provider } from './provider.ts';
 
-/** The override of an agent or its tenant. Provider and model always come from the same one. */
+/** The override of an agent or its tenant. Provider and model always come from the same override. */
 export interface ModelChoice {
   providerOverride?: string | null;
   /** A model id, for a provider that has more than one. */
@@ -21,7 +21,7 @@ export interface ModelDescription {
 
 export type Models = ReturnType<typeof createModels>;
 
-/** Connects the configured providers; without any, the offline model answers. */
+/** Connects the configured providers. If none is configured, the offline model answers. */
 export function createModels(settings: ModelSettings, log: ModelLog) {
   const { fallbacks, prices } = settings;
   const providers = new Map(
@@ -44,7 +44,7 @@ export function createModels(settings: ModelSettings, log: ModelLog) {
     get waiting() {
       return [...providers.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
-    /** The configured models, the default first. */
+    /** Returns the configured models, the default first. */
     describe(): ModelDescription[] {
       const all = providers.size > 0 ? [...providers.values()] : [first];
       return all.map(({ model, text }) => {

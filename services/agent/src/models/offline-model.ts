@@ -12,8 +12,8 @@ export interface OfflineModelOptions {
 }
 
 /**
- * Not a language model: it extracts sentences and adds fixed English phrases and questions. Deterministic. Refuses JSON
- * requests, so it cannot judge, and never calls tools.
+ * Creates the offline model, which is not a language model: it extracts sentences and adds fixed English phrases and
+ * questions. It is deterministic, never calls tools, and refuses JSON requests, so it cannot judge.
  */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   return {

@@ -7,8 +7,8 @@ const contextWeight = 0.6;
 /** The share of the question's keywords that a sentence, with its headings, must contain to be quoted. */
 const closeCoverage = 0.5;
 /**
- * The same for a passage that is close to the question, by its search score or as a whole: its other sentences, or
- * synonyms, cover the rest.
+ * The same share for a passage that is close to the question, by its search score or because the whole passage contains
+ * enough keywords: its other sentences, or synonyms, cover the rest.
  */
 const nearCoverage = 0.3;
 const nearScore = 0.2;
@@ -28,7 +28,7 @@ interface Statement {
   isNear: boolean;
 }
 
-/** The largest share of the asked terms that one candidate has. */
+/** Returns the largest share of the question's terms that a single candidate contains. */
 export function coverageOf(asked: readonly string[], candidates: readonly { terms: string[] }[]): number {
   const matched = candidates.map(({ terms }) => asked.filter((term) => terms.includes(term)).length);
   return Math.max(0, ...matched) / Math.max(1, asked.length);
@@ -46,8 +46,8 @@ export interface Quote {
 }
 
 /**
- * At most two sentences that contain most of the asked terms; none if no sentence contains enough. @param minCoverage minimum
- * number of asked terms
+ * Returns at most two sentences that contain most of the question's terms; none if no sentence contains enough.
+ * @param minCoverage minimum share of the question's terms
  */
 export function quotesFor({ question, terms: asked }: Asked, passages: readonly Passage[], minCoverage = 0): Quote[] {
   const statements = passages.flatMap((passage) => statementsOf(passage, asked));
@@ -71,7 +71,7 @@ export function quotesFor({ question, terms: asked }: Asked, passages: readonly 
   return (both ? [best, second] : [best]).map(({ documentName, text }) => ({ documentName, text }));
 }
 
-/** Splits a passage into statements. A question in it, as in an FAQ, is context of the sentence that follows. */
+/** Splits a passage into statements. A question within the passage, as in an FAQ, is context of the sentence that follows it. */
 function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked: readonly string[]): Statement[] {
   const statements: Omit<Statement, 'isNear'>[] = [];
   let headings = termsOf(heading);
@@ -98,7 +98,7 @@ function statementsOf({ documentName, heading, text, score = 0 }: Passage, asked
   return statements.map((statement) => ({ ...statement, isNear }));
 }
 
-/** Each row of a table becomes a line with the names of its columns. */
+/** Splits a text into lines. Each row of a table becomes a line with the names of its columns. */
 function linesOf(text: string): string[] {
   let columns: string[] | undefined;
   return text.split(/\r?\n/u).flatMap((line) => {

@@ -54,7 +54,7 @@ export function readPersona(system: string): Persona {
   };
 }
 
-/** Turns a sentence that addresses the model into the first person; other sentences stay as they are. */
+/** Turns a sentence that addresses the model into the first person; returns other sentences unchanged. */
 export function inFirstPerson(sentence: string): string {
   const task = TASK.test(sentence);
   if (!task && !/^(?:you|your|act as)\b/iu.test(sentence)) return withFullStop(sentence);
@@ -70,7 +70,7 @@ export function inFirstPerson(sentence: string): string {
   return withFullStop(said.charAt(0).toUpperCase() + said.slice(1));
 }
 
-/** Whether a sentence describes the persona. Only such sentences supply topics; others yield too many poor ones. */
+/** Reports whether a sentence describes the persona. Topics come only from such sentences; other sentences yield too many poor topics. */
 function addressesPersona(sentence: string): boolean {
   return !STYLE.test(sentence) && (TASK.test(sentence) || /^(?:you|your|act as)\b/iu.test(sentence));
 }

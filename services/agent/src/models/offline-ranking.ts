@@ -3,7 +3,7 @@ import type { Word } from './offline-text.ts';
 export const ASKED =
   /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
-/** Weight of a term: the fewer candidates contain it, the higher. */
+/** Returns the weight of a term: the fewer candidates contain the term, the higher its weight. */
 export function inverseDocumentFrequency(candidates: readonly { terms: string[] }[]): (term: string) => number {
   const holders = new Map<string, number>();
   for (const { terms } of candidates) {

@@ -8,7 +8,7 @@ const TUTOR =
   'above the line and a denominator below it. To add fractions, bring them to the same denominator first. Percent ' +
   'means out of a hundred. Never give the whole solution.';
 
-/** The replies of a persona to these messages, in order. */
+/** Returns the replies of a persona to these messages, in order. */
 function talk(system: string, ...texts: string[]): string[] {
   const messages: ConversationMessage[] = [];
   return texts.map((text) => {

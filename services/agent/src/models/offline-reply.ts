@@ -25,8 +25,9 @@ interface Found {
 }
 
 /**
- * Ranks sentences by the words that they share with the question, rare words weighing more: first those of passages; if
- * none fits, those of the system prompt and of earlier user messages. Passages are only quoted.
+ * Composes a reply from the sentences that share the most words with the question; rare words weigh more. Sentences of
+ * passages come first; if none fits, sentences of the system prompt and of earlier user messages. Passages are only
+ * quoted.
  */
 export function composeReply(
   system: string,
@@ -69,7 +70,10 @@ export function composeReply(
   return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
 }
 
-/** The question's topic without its interrogative phrase: `how long do I need` appears in no answer. */
+/**
+ * Returns the keywords of a question without its interrogative phrase, because a phrase such as `how long do I need`
+ * appears in no answer.
+ */
 function askedOf(question: string): Word[] {
   const subject = question.replaceAll(HOW_IT_ASKS, ' ');
   const words = uniqueTerms(keywordsOf(subject));
@@ -113,7 +117,7 @@ function answerTo(question: string, earlier: string[], persona: Persona, said: s
   };
 }
 
-/** Whether a message is only a greeting (or thanks, or a farewell), with at most three more words. */
+/** Reports whether a message is only a greeting (or thanks, or a farewell), with at most three more words. */
 function isOnly(question: string, opening: RegExp): boolean {
   const rest = question.replace(opening, '');
   return rest !== question && wordsOf(rest).length <= 3 && !ASKED.test(rest);

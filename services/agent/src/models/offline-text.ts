@@ -78,7 +78,7 @@ function termOf(word: string): string {
 /** Longest first. */
 const ENDINGS = 'ations ation ating ated ate ments ment able ions ion ing ous ou ed ly'.split(' ');
 
-/** The stem of a word: `return` for `returned`, `pay` for `payment`, `cancell` for `cancellation`. */
+/** Returns the stem of a word: `return` for `returned`, `pay` for `payment`, `cancell` for `cancellation`. */
 function withoutEnding(word: string): string {
   const ending = ENDINGS.find((each) => word.endsWith(each) && isStem(word.slice(0, -each.length)));
   return ending === undefined ? word : word.slice(0, -ending.length);

@@ -11,9 +11,9 @@ import {
 
 /**
  * Adapts the chunks of one answer in OpenAI's chat completions format, including the variants of compatible servers. An
- * error in or beside a choice is an event of its own, never the end of an answer. A refusal counts as text that a
+ * error in or beside a choice becomes an event of its own, never the end of an answer. A refusal counts as text that a
  * content filter ended.
- * @param onThought called with thoughts; without it, they stay in the chunk, for an SDK that knows them
+ * @param onThought called with thoughts; without this callback thoughts stay in the chunk, for an SDK that knows them
  */
 export function openaiEvents(onThought?: (thought: string) => void): EventAdapter {
   let hasRefused = false;
@@ -42,11 +42,11 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
     if (event['object'] === 'error') return { error: errorFields(event) };
     const usage = figuresIn(event['usage']);
     if (!choice && !usage) return undefined;
-    // A server that ignores `stream` answers with one `message`.
+    // A server that ignores `stream` sends one `message` instead of deltas.
     const [said = {}] = objectsIn([choice?.['delta'], choice?.['message']]);
     const delta = deltaOf(said);
     const named = stringIn(choice?.['finish_reason']);
-    const reason = named === '' || named === 'null' ? undefined : named; // some servers send these while an answer goes on
+    const reason = named === '' || named === 'null' ? undefined : named; // some servers send these values before the answer ends
     const isRefusal = hasRefused && reason === 'stop';
     return {
       ...textsAt(event, 'id', 'model'),
@@ -58,7 +58,7 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
 
 const hasFields = (given: Fields) => Object.keys(given).length > 0;
 
-/** Content is a string or a list of parts, which may include thoughts. */
+/** Reads content, which is a string or a list of parts; parts may include thoughts. */
 function contentOf(content: unknown): { text: string; thought: string } {
   if (!Array.isArray(content)) return { text: stringIn(content) ?? '', thought: '' };
   const said = (isThought: boolean) =>
@@ -84,7 +84,7 @@ function detailsOf(details: unknown): string {
     .join('');
 }
 
-/** Some servers omit the index, or send arguments as an object. */
+/** Adapts a tool call: some servers omit the index, or send arguments as an object. */
 function callOf(call: Fields, at: number): Fields[] {
   const { index, function: called, extra_content } = call;
   if (!isJsonObject(called)) return [];

@@ -11,7 +11,7 @@ const request: ModelRequest = { system: '', messages: [{ role: 'user', text: 'Hi
 const failure = (kind: ModelErrorKind, transient: boolean, retryAfterMs?: number) =>
   new ModelError(kind, { beforeFirstChunk: true, transient, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 
-/** A model that answers with its own name, after failing in the given ways. */
+/** Creates a model that answers with its own name, after failing in the given ways. */
 function model(modelId: string, failures: Error[] = [], afterFirst?: Error) {
   const calls: string[] = [];
   let held = 0;

@@ -29,12 +29,12 @@ export interface ChainCall {
   /** Called with the thoughts of the current model, as in `ModelCall`. */
   onThought?: (text: string) => void;
   acquireSlot(model: ChosenModel): Promise<Disposable>;
-  /** Called once, with a slot held, before the first model is asked. An error that it throws ends the call. */
+  /** Called once, when a slot is held and before the first model is asked. If it throws, the call ends with that error. */
   beforeFirst?: (() => Promise<void>) | undefined;
 }
 
 /**
- * `asked`: a model is asked now. Text and tool calls follow, then one `finish` of the model that served.
+ * `asked`: a model is asked now. Text and tool calls follow, then one `finish` of the model that answered.
  * `abandoned`: the model failed before its first event, or its breaker opened. Its provider may charge for `usage`. The
  * chain asks the next model, or fails if there is none.
  */
@@ -66,13 +66,13 @@ interface Begun {
 }
 
 const longestRetryMs = 2_000;
-/** The longest pause that is waited for when every provider asks for one; below the time limits of the callers. */
+/** The longest pause to wait for if every provider asks for a pause; shorter than the callers' time limits. */
 const longestLastWaitMs = 15_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: longestRetryMs });
 
 /**
- * Asks the candidates in order. Falls back to the next one after a failure that may be temporary
- * (`ModelError.retryable`), which is never after the first output.
+ * Asks the candidates in order. Falls back to the next candidate after a failure that may be temporary
+ * (`ModelError.retryable`); failures after the first output never are.
  */
 export function providerChain(
   candidates: readonly [Candidate, ...Candidate[]],
@@ -86,10 +86,7 @@ export function providerChain(
     return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
   }
 
-  /**
-   * The candidates that may be asked now. If all providers have asked for a pause and one of those ends soon, waits for
-   * it.
-   */
+  /** Returns the candidates that may be asked now. If all providers have asked for a pause and one pause ends soon, waits for its end. */
   async function readyFor({ tenantId, signal }: ChainCall): Promise<readonly Candidate[]> {
     const ready = () => candidates.filter(({ model }) => !deps.breakers.of(model, tenantId).isOpen);
     const now = ready();
@@ -128,7 +125,7 @@ export function providerChain(
           return { model, slot: held.move(), events, first, seconds };
         } catch (error) {
           if (isBrokenCircuitError(error)) {
-            failure ??= keptOut(model, call.tenantId); // the breaker opened meanwhile
+            failure ??= keptOut(model, call.tenantId); // the breaker has opened since
             yield { type: 'abandoned', model, usage: noUsage };
             break;
           }
@@ -185,7 +182,7 @@ export function providerChain(
   };
 }
 
-/** A model that used up its first-token timeout is not retried. */
+/** Reports whether to retry the same model. A model that used up its first-token timeout is not retried. */
 function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError, longestMs: number): boolean {
   return kind !== 'timedOut' && retryAfterMs <= longestMs;
 }

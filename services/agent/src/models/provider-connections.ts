@@ -15,7 +15,7 @@ export interface ConnectionLimits {
 
 export type ProviderConnections = ReturnType<typeof providerConnections>;
 
-/** Header with the real status of each answer. The SDKs make one up for an error within a 200. */
+/** Header with the HTTP status that was received. For an error within a 200 response, the SDKs invent a status. */
 export const receivedStatus = 'x-received-status';
 
 /** The connection failed, or closed before the response headers. */
@@ -24,8 +24,9 @@ export class NoResponseError extends Error {
 }
 
 /**
- * `fetch` only POSTs strings to the origin of `url` and follows no redirects. It requests no compression, but
- * decompresses the answer of a server that compresses anyway; `maxAnswerBytes` bounds the decompressed size.
+ * Creates a pool of connections. `fetch` only POSTs strings to the origin of `url` and follows no redirects. It
+ * requests no compression, but decompresses the answer of a server that compresses anyway; `maxAnswerBytes` limits the
+ * decompressed size.
  */
 export function providerConnections(url: string, limits: ConnectionLimits) {
   const { maxAnswerBytes = 16 * 1024 * 1024 } = limits;
@@ -37,7 +38,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
     connect: { timeout: limits.connectTimeoutMs },
     // Shorter than the 5 s of common model servers, so that no connection is used while its server closes it.
     keepAliveTimeout: 4_000,
-    // Unlimited here; the call's deadlines bound both.
+    // No limits here, because the call's deadlines limit both times.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: maxAnswerBytes,
@@ -79,8 +80,8 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
       }
     },
     /**
-     * Whether the request with this signal has reached a connection and was not refused, so that its provider may be
-     * working on it.
+     * Reports whether the request with this signal has reached a connection and was not refused, so that its provider
+     * may be working on it.
      */
     isTaken: (signal: AbortSignal) => sent.has(signal),
     close: () => pool.destroy(),

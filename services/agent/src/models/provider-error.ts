@@ -7,11 +7,11 @@ export interface FailedCall extends Pick<ModelErrorOptions, 'beforeFirstChunk' |
   timedOut: boolean;
   origin: string;
   secrets: string[];
-  /** Texts of the conversation. Messages of the provider that quote them are not logged. */
+  /** Texts of the conversation. A provider's message that quotes one of them is not logged. */
   texts: string[];
 }
 
-/** The error of a failed call. Its `cause` is one line for operators. */
+/** Returns the error of a failed call. Its `cause` is one line for operators. */
 export function modelErrorOf(
   thrown: unknown,
   { timedOut, origin, secrets, texts, ...options }: FailedCall,
@@ -61,7 +61,7 @@ const tooLongNames = new Set([
 const tooLongWords =
   /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
-/** The kinds of errors that arrive within a 200, where no status tells them apart. */
+/** The kinds of errors that arrive within a 200 response, whose status does not tell the kind. */
 const kindsOfNames = new Map<string, ModelErrorKind>(
   Object.entries({
     rate_limit_error: 'rateLimited',
@@ -111,8 +111,8 @@ function kindOfStatus(status: number): ModelErrorKind {
 type Hidden = Pick<FailedCall, 'secrets' | 'texts'>;
 
 /**
- * One line for operators, without request or answer. It includes the provider's words only for statuses that are not
- * about the request.
+ * Returns one line for operators, without request or answer. The provider's message is included only for statuses that
+ * are not about the request.
  */
 function logLine(
   thrown: unknown,
@@ -133,7 +133,7 @@ function logLine(
   }
   const network = causesOf(thrown).find((error) => codeOf(error) !== undefined);
   if (network) return redacted(`${codeOf(network)} ${network.message}`, secrets);
-  // Parser messages quote their input, so only the names of the errors are logged.
+  // Messages of parsers quote their input, so only the errors' names are logged.
   return (
     causesOf(thrown)
       .map(({ name }) => name)
@@ -150,11 +150,11 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }
 
-/** Bounds the comparison, whose cost is the product of the message's and the conversation's length. */
+/** Limits the cost of the comparison, which is the product of the lengths of message and conversation. */
 const comparedLength = 2_000;
 const quotedLength = 12;
 
-/** Whether a message quotes a whole text, or at least 22 consecutive characters of one. */
+/** Reports whether a message quotes a whole text, or at least 22 consecutive characters of one. */
 function quotes(message: string, texts: string[]): boolean {
   const windows = Array.from({ length: Math.ceil(message.length / 10) }, (_, n) =>
     message.slice(n * 10, n * 10 + quotedLength),

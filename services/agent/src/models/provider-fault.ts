@@ -28,7 +28,7 @@ export class EndedAnswer extends ErrorEvent {
   }
 }
 
-/** What a provider reported about a failure, collected from wherever its SDK keeps it. */
+/** What a provider reported about a failure. SDKs keep the parts in different places. */
 export interface ProviderFault {
   /** The HTTP status of a refusal; undefined if the answer began with a 2xx and contains no other status. */
   status: number | undefined;
@@ -83,7 +83,7 @@ function faultOf(bodies: unknown[], received: number | undefined, headers: Provi
   };
 }
 
-/** FastAPI reports refused fields as a list of problems with their locations. */
+/** Returns the messages of an error. FastAPI reports refused fields as a list of problems with their locations. */
 function messagesIn({ error, message, detail }: Record<string, unknown>): unknown[] {
   const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
   const place = problem && Array.isArray(problem['loc']) ? problem['loc'].join('.') : '';
@@ -91,7 +91,7 @@ function messagesIn({ error, message, detail }: Record<string, unknown>): unknow
   return [isJsonObject(error) ? error['message'] : message, error, detail, refused];
 }
 
-/** FastAPI's location of a field begins with `body`. */
+/** Returns the refused parameters. In FastAPI's location of a field, the first part is `body`. */
 function parametersIn({ param, detail }: Record<string, unknown>): string[] {
   const [problem] = Array.isArray(detail) ? detail.filter(isJsonObject) : [];
   const place = problem && Array.isArray(problem['loc']) ? problem['loc'].slice(1).join('.') : '';
@@ -102,7 +102,7 @@ function reasonsOf({ details }: Record<string, unknown>): unknown[] {
   return Array.isArray(details) ? details.filter(isJsonObject).map(({ reason }) => reason) : [];
 }
 
-/** Some servers send a status as text. */
+/** Converts a status that some servers send as text. */
 function numberIn(value: unknown): unknown {
   return typeof value === 'string' && /^\d{3}$/u.test(value) ? Number(value) : value;
 }
@@ -111,7 +111,7 @@ function isErrorStatus(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 400 && value < 600;
 }
 
-/** Other text, even a single word, may quote the conversation. */
+/** Reports whether a value is a name, which may be logged. Other text, even a single word, may quote the conversation. */
 function isName(value: unknown): value is string {
   if (typeof value !== 'string' || !/^[\w.-]{1,64}$/u.test(value)) return false;
   return namePattern.test(value) || plainNames.has(value.toLowerCase());

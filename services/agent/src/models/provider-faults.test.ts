@@ -33,11 +33,11 @@ const passing = (kind: ModelErrorKind): Seen => ({ kind, retryable: true, usage:
 /** The provider has received the request, and may charge for it. */
 const late: Seen = { kind: 'timedOut', retryable: true, usage: { ...estimated, tokensOut: 0 } };
 const lasting = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, usage: nothing });
-/** A stream that failed after its first words, which were shown. */
+/** Returns the outcome of a stream that failed after its first words, which were shown. */
 const afterText = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, text: 'One two', usage: estimated });
 const text = 'One two';
 
-/** The names of an error within a 200, by vendor. */
+/** Returns an error within a 200 response, under the name that each vendor uses. */
 const named = (openai: string, anthropic: string, google: string, bedrock: string) => (api: ApiName) => {
   const error = { openai, 'openai-compatible': openai, anthropic, google, bedrock }[api];
   return { text: '', ending: 'error-event' as const, error };

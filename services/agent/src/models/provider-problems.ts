@@ -8,7 +8,7 @@ const requiredOf: Record<ProviderId, string> = {
   DIRECT_MODEL_API: directModelApi.name,
 };
 
-/** Problems of settings in combination. Their declarations check each setting by itself. */
+/** Returns the problems of settings in combination. The declarations check each setting by itself. */
 export function providerProblems(env: Environment): string[] {
   return [...keyProblems(env, 'CLOUD_HOSTED_MODELS'), ...keyProblems(env, 'DIRECT_MODEL_API'), ...nameProblems(env)];
 }

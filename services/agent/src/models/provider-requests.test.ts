@@ -18,7 +18,7 @@ const conversation = {
 const system = 'You are Ada.\n\nYou opened the conversation with these words:\nWelcome';
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** The text of a message in any format. */
+/** Returns the text of a message in any format. */
 function said(content: unknown): string {
   if (typeof content === 'string') return content;
   return (content as { text?: string }[]).map(({ text = '' }) => text).join('');

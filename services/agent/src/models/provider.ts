@@ -11,19 +11,25 @@ import { sdkModel } from './sdk-model.ts';
 import { tracedModel } from './traced-model.ts';
 
 export interface SlotOptions {
-  /** A call outside a session. Such calls share half of the slots, and those of one tenant a quarter. Default false. */
+  /**
+   * Whether the call is made outside a session. Such calls share half of the slots, and those of one tenant a quarter
+   * of all. Default false.
+   */
   isDirect?: boolean | undefined;
 }
 
 export interface ChosenModel extends Model {
-  /** Waits for a slot; tenants are served round-robin. Called before the model, whose time limits do not include the wait. */
+  /**
+   * Waits for a slot; tenants are served round-robin. Call it before the model, so that the wait does not count towards
+   * the model's time limits.
+   */
   acquireSlot(tenantId: number, signal: AbortSignal, options?: SlotOptions): Promise<Disposable>;
 }
 
 export interface Provider {
   readonly id: string;
   readonly retries: number;
-  /** The model with that id; the provider's own model if none is given or the provider has only one. */
+  /** Returns the model with this id, or the provider's own model if no id is given or the provider has only one model. */
   model(modelId?: string): ChosenModel;
   readonly waiting: number;
   text: string;
@@ -52,14 +58,14 @@ export function provider(
   const connections = providerConnections(url, { connections: callsAtOnce, ...settings });
   const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections, { providerId: id, log });
   const sdk = languageModels(settings, { fetch });
-  sdk.catch(() => undefined); // each call reports it
+  sdk.catch(() => undefined); // each call reports this error
   const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);
   const isOneModel = id === 'HOSTED_SMALL_MODEL';
 
   function newModel(modelId: string): ChosenModel {
     // Created once per model, because an SDK's model compiles its schemas on first use.
     const languageModel = sdk.then((create) => create(checked(modelId)));
-    languageModel.catch(() => undefined); // each call reports it
+    languageModel.catch(() => undefined); // each call reports this error
     const limits = limitsOf(settings, modelId, prices);
     return {
       ...tracedModel(

@@ -6,7 +6,7 @@ import type { ApiName } from './testing/apis.ts';
 import { answerOf, ask, failureOf, modelOn, uncancelled } from './testing/model-on-server.ts';
 import { type RecordedName, recordedAnswer } from './testing/recorded-answers.ts';
 
-/** How an answer ends: with a finish reason, or as an error, before its first word or after these. */
+/** How an answer ends: with a finish reason, or as an error. `text`: what was received before. */
 interface End {
   text?: string;
   finishReason?: FinishReason;

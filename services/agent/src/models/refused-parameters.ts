@@ -19,8 +19,8 @@ const refusingStatuses = new Set([400, 422, 501]);
 
 /**
  * Repeats a request without an optional parameter that the server refuses: the usage figures of a stream, which are
- * then estimated, or the name of the token maximum. If the repeated request succeeds, the model's requests omit the
- * parameter from the start for ten minutes.
+ * then estimated, or the name of the token maximum. After a successful repetition, all requests of the model omit the
+ * parameter for ten minutes.
  */
 export function withoutRefusedParameters(
   fetch: Fetch,
@@ -68,7 +68,10 @@ function without(parameter: string, body: Body): Body {
   return Object.fromEntries(entries);
 }
 
-/** The parameter that a server refuses by name. Other parameters are not dropped: their values may be at fault. */
+/**
+ * Returns the parameter that a server names as unknown or unsupported. Other refused parameters are not dropped,
+ * because their values may be the cause.
+ */
 function refusedIn(text: string): string | undefined {
   const { parameter, names, message } = bodyFault(text);
   if (parameter === 'stream_options' || /\bstream_options\b/u.test(message)) return 'stream_options';

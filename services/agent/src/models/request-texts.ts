@@ -3,7 +3,7 @@ import type { ModelMessage, ModelRequest } from './model.ts';
 import { argumentsText, hasTools } from './tool-prompt.ts';
 import { declaredTool } from './tool-schema.ts';
 
-/** All texts that are sent with a request, in the model's reading order. Token counts are based on them. */
+/** Returns all texts that are sent with a request, in the order in which the model reads them. Token counts are based on these texts. */
 export function textsOf(request: ModelRequest): string[] {
   const { system, messages, tools = [] } = alternateRoles(request);
   const declarations = hasTools(request)

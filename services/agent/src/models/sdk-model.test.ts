@@ -15,7 +15,7 @@ const finish: LanguageModelV3StreamPart = {
 const thought = (delta: string): LanguageModelV3StreamPart => ({ type: 'reasoning-delta', id: 't', delta });
 const said = (delta: string): LanguageModelV3StreamPart => ({ type: 'text-delta', id: 's', delta });
 
-/** A model whose SDK yields each of these parts when it is read; also reports whether the call was cancelled there. */
+/** Creates a model whose SDK yields these parts one by one as they are read. Also reports whether the SDK's call was cancelled. */
 function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Partial<SdkModelSettings> = {}) {
   let cancelled = false;
   const languageModel: Pick<LanguageModelV3, 'doStream'> = {

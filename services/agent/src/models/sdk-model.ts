@@ -30,18 +30,18 @@ export interface SdkModelSettings
   origin: string;
   secrets: string[];
   rawEvents: boolean;
-  /** Whether the provider has received the request of the call with this signal, and has not refused it. */
+  /** Reports whether the provider has received, and not refused, the request of the call that has this signal. */
   isTaken: (signal: AbortSignal) => boolean;
-  /** Calls `read` with thoughts of the call with this signal that the SDK does not report. */
+  /** Calls `read` with thoughts that the SDK does not report, for the call that has this signal. */
   onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
 }
 
-/** OpenAI refuses longer tool descriptions; other models get at most what they should reasonably read. */
+/** OpenAI refuses longer descriptions of tools. The limit for other models keeps requests reasonably short. */
 const maxToolDescription = { openai: 1_024, other: 6_000 };
 
 /**
- * A model in any wire format that an SDK supports. It does not retry, except once without tools that the provider
- * refuses.
+ * Creates a model in any wire format that an SDK supports. The model does not retry, except once without tools if the
+ * provider refuses the tools.
  */
 export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<LanguageModelV3>, log: ModelLog): Model {
   const { api, providerId, modelId, vision, contextTokens, maxOutputTokens, origin, secrets } = settings;
@@ -79,7 +79,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     let complete = false;
     const maxCharacters = charactersPerToken * maxOutputOf(model, request);
     let isCut = false;
-    /** @returns as much of a piece as the answer may still have */
+    /** @returns the beginning of a piece, as far as the answer's maximum length allows */
     const bounded = (piece: string): string => {
       const room = maxCharacters - given.length - unseen.length;
       if (piece.length + aloud.held > room) isCut = true;
@@ -95,7 +95,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       think(thought);
       if (isCut) throw new Error('The answer is longer than its maximum');
     });
-    /** Ends a response whose stream stopped without an end. @throws EndedAnswer if it has no words */
+    /** Returns the end for a response whose stream stopped without one. @throws EndedAnswer if the response has no words */
     const cut = async (): Promise<ModelEvent> => {
       const usage = await estimateUsage(model, request, given + unseen);
       if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
@@ -182,7 +182,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
     }
   }
 
-  /** Repeats a request without the tools or schemas that the provider refuses, before any output. */
+  /** Sends a request. Repeats it without tools, or without their schemas, if the provider refuses them before any output. */
   async function* askWithTools(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
     let asked = support.adapted(request);
     let refused: ToolRefusal | undefined;
@@ -214,7 +214,7 @@ const noWordsReasons = {
   toolCalls: undefined,
 } as const;
 
-/** Undefined if nothing was `written`; providers do not charge for that. */
+/** Returns the usage of a failed call; undefined if nothing was `written`, because providers do not charge for that. */
 async function spentBy(
   thrown: unknown,
   model: EstimatedModel,
@@ -243,10 +243,10 @@ async function usageOf(
 
 /** Far above the usage of any call; a larger figure counts as missing. */
 const maxPlausibleTokens = 10_000_000;
-/** No tokenizer averages more. A longer answer, thoughts included, exceeds its maximum and is cut. */
+/** No tokenizer has more characters per token on average. An answer that is longer, thoughts included, exceeds its maximum and is cut. */
 const charactersPerToken = 16;
 
-/** The SDKs report a missing figure as 0, which is never the real one. */
+/** Returns a plausible figure, else undefined. The SDKs report a missing figure as 0, and the real figure is never 0. */
 function countOf(figure: number | undefined): number | undefined {
   return Number.isSafeInteger(figure) && figure !== undefined && figure > 0 && figure <= maxPlausibleTokens
     ? figure
@@ -255,14 +255,17 @@ function countOf(figure: number | undefined): number | undefined {
 
 const writtenParts = new Set(['text-delta', 'reasoning-delta', 'tool-input-start', 'tool-input-delta', 'tool-call']);
 
-/** A part with a token, shown or not. Bedrock's JSON answers come as a whole at the end, so their raw events count. */
+/**
+ * Reports whether a part contains a token, shown or not. Bedrock's JSON answers arrive as a whole at the end, so their
+ * raw events count too.
+ */
 function isProgress(part: LanguageModelV3StreamPart): boolean {
   return writtenParts.has(part.type) || rawEventOf(part)?.[0] === 'contentBlockDelta';
 }
 
 /**
- * Bedrock's SDK reports an exception's name only in its raw event. Its events are binary, so unknown ones are skipped
- * here.
+ * Returns the error in a part, if any. Bedrock's SDK reports the name of an exception only in the raw event. Bedrock's
+ * events are binary and not adapted before, so unknown events are skipped here.
  */
 function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
   if (part.type === 'error' && isUnknownDelta(part.error)) return undefined;
@@ -274,7 +277,7 @@ function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
 
 const deltasOfAnswer = ['text', 'toolUse'];
 
-/** Whether an SDK rejects an event of Bedrock because its delta is of an unknown kind. */
+/** Reports whether an SDK rejects an event of Bedrock because its delta is of an unknown kind. */
 function isUnknownDelta(error: unknown): boolean {
   if (!TypeValidationError.isInstance(error) || !isJsonObject(error.value)) return false;
   const { contentBlockDelta: event } = error.value;

@@ -9,13 +9,13 @@ const olderOpenAIModel = /^(?:openai[/.])?gpt-(?:4(?![.o])|3\.5)/u;
 const tokensAroundMessage = 4;
 /** An upper estimate for common sizes; vendors count between 85 and 1,600. */
 const tokensOfImage = 1_600;
-/** After this the tokenizer's thread counts as overloaded, and the estimate is used instead of waiting. */
+/** After this time the tokenizer's thread counts as overloaded, and the estimate is used. */
 const patienceMs = 2_000;
 const loadTimeoutMs = 60_000;
 
 /**
- * Counts with the tokenizer of OpenAI's models, in a thread. For other models, and until that is loaded (0.4 s or
- * more), estimates characters / 4.
+ * Counts tokens with the tokenizer of OpenAI's models, in a thread. For other models, and until the tokenizer is loaded
+ * (0.4 s or more), the estimate is characters / 4.
  */
 export async function countTokens(modelId: string, ...texts: string[]): Promise<number> {
   const encoding = encodingOf(modelId);
@@ -27,12 +27,12 @@ export async function loadTokenizer(modelId: string): Promise<void> {
   if (encoding !== undefined) await counter().load(encoding);
 }
 
-/** Whether OpenAI's tokenizer applies to this model; otherwise `countTokens` returns characters / 4 at once. */
+/** Reports whether OpenAI's tokenizer applies to this model; otherwise `countTokens` returns characters / 4 at once. */
 export function hasTokenizer(modelId: string): boolean {
   return encodingOf(modelId) !== undefined;
 }
 
-/** The tokens of a request, counted as in `countTokens`. Images are estimated, if the model takes them. */
+/** Returns the tokens of a request, counted as in `countTokens`. Images are estimated, if the model takes them. */
 export async function countRequestTokens(
   { modelId, vision }: Pick<Model, 'modelId' | 'vision'>,
   request: ModelRequest,
@@ -51,8 +51,8 @@ export function maxOutputOf({ maxOutputTokens }: Pick<Model, 'maxOutputTokens'>,
 }
 
 /**
- * The usage of a call whose provider reported no figures: its request, and what the model wrote, thoughts and tool
- * calls included. It is never more output than was reserved, however much a provider sends.
+ * Estimates the usage of a call whose provider reported no figures: the request, and what the model wrote, thoughts and
+ * tool calls included. The output is never more than what was reserved, however much a provider sends.
  */
 export async function estimateUsage(
   model: EstimatedModel,
@@ -73,7 +73,7 @@ function encodingOf(modelId: string): Encoding | undefined {
 
 let running: ReturnType<typeof startCounter> | undefined;
 
-/** One tokenizer thread per process, because it takes 100 MB. The first count starts it. */
+/** Returns the tokenizer thread, which the first count starts. A process has only one, because it takes 100 MB. */
 function counter() {
   running ??= startCounter();
   return running;
@@ -92,7 +92,7 @@ function startCounter() {
   };
   worker.on('message', ({ id, tokens }: CountAnswer) => waiting.get(id)?.(tokens));
   worker.on('error', end).on('exit', end);
-  worker.unref(); // after the listeners are added, which would keep the process alive
+  worker.unref(); // after the listeners were added, because adding them keeps the process alive
 
   async function ask(encoding: Encoding, texts: string[], timeoutMs: number): Promise<number | undefined> {
     const id = (last += 1);

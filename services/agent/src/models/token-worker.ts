@@ -16,9 +16,9 @@ export interface CountAnswer {
 
 type Count = (text: string) => number;
 
-/** Tokenizing a long run of letters takes quadratic time, so texts are counted in pieces. */
+/** Tokenizing a long run of letters takes quadratic time, so texts are counted in pieces of this length. */
 const pieceLength = 256;
-/** The part of a text beyond this time is estimated, so that one text does not delay the others. */
+/** The time limit for counting one text, so that the text does not delay others. The rest of the text is estimated. */
 const budgetMs = 100;
 
 const encodings = new Map<Encoding, Promise<Count>>();

@@ -51,7 +51,7 @@ export function toolCallReader({ tools = [] }: ModelRequest, model: Pick<Model, 
   };
 }
 
-/** Whether an SDK rejected an answer because a call in it has no name. */
+/** Reports whether an SDK rejected an answer because a call in it has no name. */
 export function isNamelessCall(thrown: unknown): boolean {
   return InvalidResponseDataError.isInstance(thrown) && thrown.message.includes('function.name');
 }

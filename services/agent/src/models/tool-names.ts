@@ -4,23 +4,20 @@ import { createHash } from 'node:crypto';
 const commonName = /^[a-z][\w-]{0,63}$/iu;
 /** Anthropic's and Bedrock's SDKs answer requests for JSON through a tool of this name. */
 const reservedName = 'json';
-/**
- * Prefix of a substitute name. A tool whose own name starts with it is renamed too, so that two tools never share a
- * name.
- */
+/** Prefix of substitute names. A tool whose own name starts with this prefix is renamed too, so that two tools never share a name. */
 const spelled = 't_';
-/** Long enough to make a collision of two names' hashes infeasible. */
+/** Long enough that a collision between the hashes of two names is infeasible. */
 const hashLength = 16;
 /** Mistral accepts only ids of nine letters and digits, which all other formats accept too. */
 const foreignIdLength = 9;
 
-/** The name under which a tool is declared: its own, or a readable one with a hash if some format refuses that. */
+/** Returns the name under which a tool is declared: its own name, or a readable substitute with a hash if a format refuses the name. */
 export function wireName(name: string): string {
   if (commonName.test(name) && name !== reservedName && !name.startsWith(spelled)) return name;
   return `${spelled}${name.replaceAll(/[^a-z\d_-]/giu, '_').slice(0, 42)}_${hashOf(name).slice(0, hashLength)}`;
 }
 
-/** The id under which a model sees a call that another model made; formats accept different ids. */
+/** Returns the id under which a model sees a call of another model, because formats accept different ids. */
 export function foreignCallId(callId: string): string {
   return hashOf(callId).slice(0, foreignIdLength);
 }

@@ -6,14 +6,15 @@ what you do. Use them where they answer the person.`;
 
 const missingResult = 'The tool was not run.';
 
-/** Whether the tools of a request are sent with it. */
+/** Reports whether the tools of a request are sent with it. */
 export function hasTools({ tools = [], json }: ModelRequest): boolean {
   return tools.length > 0 && json === undefined;
 }
 
 /**
- * The request as a model reads it: each tool result stands between two marker lines that it cannot contain, and each
- * call has a result. Formats refuse tool messages in a request without tools, so there the exchange is written as text.
+ * Returns the request as a model reads it: each tool result stands between two marker lines, which it cannot contain,
+ * and each call has a result. Formats refuse tool messages in a request without tools; there the exchange is written as
+ * text.
  */
 export function withToolExchange(request: ModelRequest): ModelRequest {
   const isSent = hasTools(request);
@@ -27,7 +28,7 @@ function isOfTools(message: ModelMessage): boolean {
   return message.role === 'tool' || (message.toolCalls ?? []).length > 0;
 }
 
-/** Every format refuses a call without its result, and a result without its call. */
+/** Gives every call a result and drops results without a call, because every format refuses a call or result alone. */
 function paired(messages: readonly ModelMessage[]): ModelMessage[] {
   return messages.flatMap((message, at): ModelMessage[] => {
     if (message.role === 'tool') return [];
@@ -63,7 +64,10 @@ export function argumentsText({ arguments: given }: ToolCall): string {
   return JSON.stringify(given) ?? 'arguments that are no JSON';
 }
 
-/** The marker is a hash of the text: a result that contained it would have to contain its own hash. */
+/**
+ * Quotes a result between two markers. The marker is a hash of the text, so a result that contained it would have to
+ * contain its own hash.
+ */
 function quotedResult({ name, text, isError }: ToolResult): string {
   const mark = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const what = `${isError ? 'error' : 'result'} of the tool ${JSON.stringify(name)}`;

@@ -9,14 +9,14 @@ interface Written {
 }
 
 /**
- * Collects what a model must get back beside its tool calls: Anthropic's and Bedrock's signed thoughts, Google's thought signatures, and
- * the `reasoning_content` of models that want theirs.
+ * Collects what a model must get back together with its tool calls: signed thoughts of Anthropic and Bedrock, thought
+ * signatures of Google, and `reasoning_content` for models that require it.
  */
 export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 'modelId'>) {
   let before: Written[] = [];
   let wantsReasoning = false;
 
-  /** The piece that is being written: a new one at `isStart`, and after a piece of the other type. */
+  /** Returns the piece that is being written. A new piece begins at `isStart`, or if the last piece has the other type. */
   function current(type: Written['type'], isStart = false): Written {
     const last = before.at(-1);
     if (last?.type === type && !isStart) return last;
@@ -26,7 +26,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
   }
 
   return {
-    /** Text as it is given to the reader. */
+    /** Records text that the reader has received. */
     wrote(text: string): void {
       current('text').text += text;
     },
@@ -38,7 +38,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
       const metadata = merged(written.metadata, part.providerMetadata);
       if (metadata) written.metadata = metadata;
     },
-    /** The replay data of a call that is now complete. */
+    /** Returns the replay data of a call that is now complete. */
     take(given: SharedV3ProviderMetadata | undefined): ToolCallReplay {
       const kept = before.filter(({ type, metadata }) => type === 'text' || metadata !== undefined || wantsReasoning);
       before = [];
@@ -48,7 +48,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
   };
 }
 
-/** The SDK of compatible servers gives a signature of Google's by its own name, and takes it back by Google's. */
+/** Merges metadata. The SDK of compatible servers returns Google's signatures under its own name, but expects them back under Google's. */
 function merged(known: ReplayMetadata | undefined, given: SharedV3ProviderMetadata | undefined) {
   if (!given) return known;
   const entries = Object.entries(given).map(([sdk, fields]): [string, JSONObject] => {

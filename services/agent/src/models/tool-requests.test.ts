@@ -24,7 +24,7 @@ function callsIn(events: ModelEvent[]): ToolCallEvent[] {
   return events.filter((event) => event.type === 'toolCall');
 }
 
-/** The messages that follow an answer with tool calls: the calls, and their results. */
+/** Returns the messages that follow an answer with tool calls: the calls, and their results. */
 function after(events: ModelEvent[], texts: string[], isError = false): ModelMessage[] {
   const calls = callsIn(events);
   return [
@@ -265,7 +265,7 @@ for (const api of apis) {
     const error = await t.throwsAsync(async () => {
       for await (const event of model.stream(ask('Weather?', { tools }), uncancelled)) events.push(event);
     });
-    // OpenAI's format does not mark the end of a call: it is complete when the answer ends.
+    // OpenAI's format does not mark the end of a call, so calls are complete only when the answer ends.
     const isGiven = !api.startsWith('openai');
     t.is(callsIn(events).length, isGiven ? 1 : 0);
     t.like(error, { kind: 'failed', beforeFirstChunk: !isGiven, retryable: !isGiven });

@@ -8,7 +8,7 @@ import { declaredTool, plainTool } from './tool-schema.ts';
 
 const declared = (inputSchema: unknown, description?: string) =>
   declaredTool({ name: 'tool', inputSchema, ...(description !== undefined && { description }) });
-/** The converted schema of a property `it`. */
+/** Returns the converted schema of a property `it`. */
 const property = (schema: unknown, more: object = {}) =>
   declared({ type: 'object', properties: { it: schema }, ...more }).inputSchema.properties?.['it'];
 

@@ -14,15 +14,12 @@ export interface DeclaredTool {
 
 type Schema = Record<string, unknown>;
 
-/** The same limits as for schemas that validate arguments. */
+/** The same limits as for schemas by which arguments are validated. */
 const sizeLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
 const maxDepth = 8;
 const maxNodes = 1_000;
 const maxPropertiesOfAll = 400;
-/**
- * Limit of keys and values that a conversion reads or copies: a short schema can refer to a long part of itself many
- * times.
- */
+/** Maximum of keys and values that a conversion reads or copies, because a short schema can refer to a long part of itself many times. */
 const maxSteps = 20_000;
 /** This many characters count as one step. */
 const charactersPerStep = 50;
@@ -49,7 +46,7 @@ interface Converted {
   note: string | undefined;
 }
 
-/** Conversions by a hash of the schema, failed ones included, because each turn declares the tools anew. */
+/** Results of conversions, failures included, by the schema's hash. Cached, because each turn declares its tools again. */
 const converted = new LRUCache<string, Converted>({
   max: 2_000,
   maxSize: 16_000_000,
@@ -59,9 +56,9 @@ const declared = new WeakMap<ModelTool, DeclaredTool>();
 const plain = new WeakMap<ModelTool, ModelTool>();
 
 /**
- * Converts a tool's schema to what every format accepts: an object with properties, each with one type or a choice,
- * without references and unsupported keywords. Constraints that this cannot express are written into descriptions; a
- * schema that cannot be converted, into that of the tool.
+ * Converts a tool's schema to a form that every format accepts: an object with properties, each with one type or a
+ * choice, without references and unsupported keywords. Constraints that this form cannot express are added to
+ * descriptions; a schema that cannot be converted is added to the tool's description.
  */
 export function declaredTool(tool: ModelTool): DeclaredTool {
   const known = declared.get(tool);
@@ -71,7 +68,7 @@ export function declaredTool(tool: ModelTool): DeclaredTool {
   return made;
 }
 
-/** The tool with its schema only as text, for a model that refuses tool schemas. */
+/** Returns the tool with its schema only as text, for a model that refuses tool schemas. */
 export function plainTool(tool: ModelTool): ModelTool {
   const known = plain.get(tool) ?? { ...tool, ...inWords(tool) };
   plain.set(tool, known);
@@ -127,7 +124,7 @@ function quotedSchema(schema: Schema): string {
   }
 }
 
-/** Merges the properties of all branches of a choice at the root, which no format accepts there. */
+/** Converts the root of a schema. Merges the properties of all branches of a choice, because no format accepts a choice at the root. */
 function rootOf(given: unknown): Converted {
   if (given === true || given === undefined || given === null) return { schema: emptyObject(), note: undefined };
   if (!isJsonObject(given)) throw new UnsentSchema();
@@ -152,7 +149,7 @@ function converter(root: Schema) {
   let steps = 0;
   const targets = new Map<string, unknown>();
 
-  /** Counts steps before they are done. Throws beyond the limit. */
+  /** Counts steps before they are taken. @throws UnsentSchema above the limit */
   function spend(more: number): void {
     if ((steps += more) > maxSteps) throw new UnsentSchema();
   }
@@ -205,7 +202,7 @@ function converter(root: Schema) {
     return found;
   }
 
-  /** Merges what `allOf` adds into the schema, and at the root the branches of choices too. */
+  /** Merges the parts of `allOf` into the schema, and at the root also the branches of choices. */
   function flattened(given: Schema, withChoices = true, depth = 0): Schema {
     const schema = resolved(given);
     if (!isJsonObject(schema)) return {};
@@ -242,8 +239,9 @@ function converter(root: Schema) {
   }
 
   /**
-   * Converts a schema below the root. `references` are those being resolved: one that recurs is a recursion, which ends
-   * there.
+   * Converts a schema below the root.
+   * @param references the references that are being resolved; a reference that occurs again is recursive, and the
+   * conversion ends there
    */
   function nodeOf(given: unknown, depth: number, references: readonly string[]): JSONSchema7 {
     if ((nodes += 1) > maxNodes) throw new UnsentSchema();
@@ -331,7 +329,7 @@ function converter(root: Schema) {
   return { flattened, objectOf };
 }
 
-/** Builds a choice without sibling keywords, which Google refuses; the description goes to its first branch. */
+/** Builds a choice without sibling keywords, because Google refuses them; the description is added to the first branch. */
 function either(given: JSONSchema7[], description: string | undefined): JSONSchema7 {
   const branches = [...new Map(given.map((branch) => [JSON.stringify(branch), branch])).values()];
   const [first = anything(), ...rest] = branches;
@@ -346,7 +344,7 @@ function anything(description?: string): JSONSchema7 {
   return either([...choices, { type: 'array', items: { type: 'string' } }], description);
 }
 
-/** Lists allowed values for strings only, because Google refuses other lists; those are named in the description. */
+/** Lists the allowed values. Google accepts lists of strings only, so other values are named in the description. */
 function valuesOf(values: unknown[], description: string | undefined): JSONSchema7 {
   const strings = values.filter((value) => typeof value === 'string');
   const others = values.filter((value) => typeof value !== 'string' && value !== null);
@@ -401,7 +399,7 @@ function boundsIn(schema: Schema, names: readonly (typeof stringBounds | typeof 
   );
 }
 
-/** The description, with the keywords that only some formats support written as text. */
+/** Returns the description, extended by keywords that only some formats support. */
 function descriptionIn(schema: Schema): string | undefined {
   const said = [schema['description'], schema['title']].find((text) => typeof text === 'string' && text.trim() !== '');
   const words = ['format', 'pattern', 'default'].flatMap((key) => {
@@ -415,7 +413,7 @@ function descriptionIn(schema: Schema): string | undefined {
   return all.filter(Boolean).join(' ') || undefined;
 }
 
-/** The target of a JSON pointer within the schema. Nothing is ever fetched. */
+/** Returns the target of a JSON pointer within the schema. Nothing is ever fetched. */
 function at(root: Schema, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/') || reference.length > maxReferenceLength) return undefined;

@@ -47,14 +47,14 @@ export function toolSupport(
   const logged = new Set<ToolRefusal>();
 
   return {
-    /** The request without what the model is known to refuse. */
+    /** Returns the request without the tools or schemas that the model is known to refuse. */
     adapted(request: ModelRequest): ModelRequest {
       if (!hasTools(request) || known.size === 0) return request;
       const refused = known.get(keyOf(request));
       return refused ? without(refused, request) : request;
     },
     without,
-    /** Call when the model has answered a request that it had refused with its tools. */
+    /** Call when the model, having refused a request with tools, has answered it without them. */
     learned(refused: ToolRefusal, given: ModelRequest): void {
       known.set(keyOf(given), refused);
       if (logged.has(refused)) return;
@@ -73,8 +73,8 @@ function keyOf({ tools = [] }: ModelRequest): string {
 }
 
 /**
- * The part of a request that a provider refused; undefined for any other failure. Providers share no error code for this, so
- * messages are matched.
+ * Returns the part of a request that a provider refused; undefined for any other failure. Providers share no error code
+ * for this, so messages are matched.
  */
 export function toolRefusalOf(thrown: unknown): ToolRefusal | undefined {
   const { status, names, message } = providerFault(thrown);

@@ -9,7 +9,7 @@ import { tracedModel } from './traced-model.ts';
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
 
-/** The model id distinguishes its spans from those of other tests. */
+/** Creates a traced model. The model id distinguishes its spans from those of other tests. */
 function model(modelId: string, stream: (request: ModelRequest) => AsyncGenerator<ModelEvent>): Model {
   return tracedModel({
     providerId: 'P',

@@ -2,7 +2,10 @@ import { type Attributes, context, type Span, SpanKind, SpanStatusCode, trace } 
 import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
 import { ModelError } from './model-error.ts';
 
-/** Spans by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A cancelled or abandoned call is no error. */
+/**
+ * Records spans by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A cancelled or abandoned
+ * call is not an error.
+ */
 export function tracedModel(model: Model): Model {
   return {
     ...model,

@@ -10,7 +10,7 @@ export function wordChunks(text: string): string[] {
 
 function parts(word: string): string[] {
   const graphemes = Array.from(GRAPHEMES.segment(word), ({ segment }) => segment);
-  // A long word of a script with spaces (a URL, a name) is not split.
+  // In a script with spaces, a long word (a URL, a name) is not split.
   if (/^[\p{scx=Latn}\p{scx=Cyrl}\p{scx=Grek}\p{N}\p{P}\p{S}\s]+$/u.test(word)) return [word];
   return Array.from({ length: Math.ceil(graphemes.length / PART) }, (_, part) =>
     graphemes.slice(part * PART, (part + 1) * PART).join(''),

@@ -26,11 +26,11 @@ const directInput = z.object({
 export interface DirectCall {
   chain: ProviderChain;
   request: ModelRequest;
-  /** Whether the input names the model; otherwise the operator's default applies. */
+  /** Whether the input names the model. Otherwise the operator's default is used. */
   namesModel: boolean;
 }
 
-/** A generation that this process has admitted and not started. Its request exists only in this process's memory. */
+/** A generation that this process has admitted and not yet started. Its request exists only in the memory of this process. */
 export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
   account: CallAccount;
   reserved: MeteredCall;
@@ -58,7 +58,7 @@ export function accountOf(caller: TenantCaller, operation: string, id: string): 
   return { tenantId, requestId, apiKeyId, operation, isDirect: true, callId: `${operation}.${id}` };
 }
 
-/** The client-facing error of a direct call. Only a `ModelError` is mapped; it was logged already. */
+/** Returns the client-facing error of a direct call. Only a `ModelError` is mapped; it was logged already. */
 export function directError(error: unknown, { namesModel }: Pick<DirectCall, 'namesModel'>): unknown {
   if (!(error instanceof ModelError)) return error;
   const { kind, message } = error;

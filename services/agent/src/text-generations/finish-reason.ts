@@ -7,7 +7,7 @@ const shown: Partial<Record<FinishReason, GraphFinishReason>> = {
   contentFilter: 'CONTENT_FILTER',
 };
 
-/** The finish reason under its name in the schema; null if unknown. */
+/** Returns the finish reason under its name in the schema; null if unknown. */
 export function shownReason(finishReason: FinishReason | undefined): GraphFinishReason | null {
   return (finishReason && shown[finishReason]) ?? null;
 }

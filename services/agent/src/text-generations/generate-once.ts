@@ -18,8 +18,8 @@ interface NamedCall extends DirectCall {
 }
 
 /**
- * Makes one metered call per effect key. The answer is stored encrypted before the call is settled, and serves all
- * later calls with the key. Once a model is asked, the call continues even if its client disconnects.
+ * Makes one metered call per effect key. The answer is stored encrypted before the call is settled, and all later calls
+ * with the same key get it. Once a model is asked, the call continues even if its client disconnects.
  * @throws DomainError `conflict` while another process makes the call
  */
 export async function generateOnce(

@@ -10,7 +10,7 @@ import { generateOnce } from './generate-once.ts';
 
 const operation = 'generateText'; // names generateText: the operation's name in the ledger
 
-/** Calls with the same effect key share one generation. */
+/** Generates a text. Calls with the same effect key share one generation. */
 export async function generateText(
   ports: Ports,
   request: TenantRequest,

@@ -10,7 +10,7 @@ import type { Ports } from '../ports.ts';
 import { lastingReason } from '../turns/turn-error.ts';
 import { shownReason } from './finish-reason.ts';
 
-/** One completion for background work. `MODEL_BUSY` means that no slot was free in time and the model was not called. */
+/** Makes one completion for background work. `MODEL_BUSY` means that no slot was free in time and no model was called. */
 export async function generate(
   ports: Ports,
   { caller, signal }: TenantRequest,

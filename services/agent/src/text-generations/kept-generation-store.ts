@@ -2,8 +2,8 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 
 /**
- * The result of claiming a generation: a call id, if this process is to make it; the stored answer; or neither, while
- * another process makes it.
+ * The result of claiming a generation. `callId`: this process makes the generation. `answerSealed`: the answer is
+ * already stored. Neither is set while another process makes the generation.
  */
 export interface TakenGeneration {
   callId?: string;
@@ -22,8 +22,9 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
     /**
-     * Claims a generation. If the lease of an earlier attempt has expired, it is made again under a new call id: the
-     * provider may bill what the dead process had begun, and the ledger settles that at its estimate.
+     * Claims a generation. If the lease of an earlier attempt has expired, the generation is made again under a new
+     * call id. The provider may bill the call that the dead process had begun, and the ledger settles that call at its
+     * estimate.
      */
     async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
       const [taken] = await rows<{ callId: string }>(

@@ -11,8 +11,8 @@ import { type TextGenerationJob, textGenerationKind } from './text-generation-jo
 import { textGenerationStore } from './text-generation-store.ts';
 
 /**
- * Reserves the call's cost against the spending cap before it returns; a job then asks the model. If a generation was
- * already started under the effect key, returns that one.
+ * Reserves the cost of a call against the spending cap before it returns; a job then asks the model. If the effect key
+ * was already used, returns its generation.
  */
 export async function startTextGeneration(
   ports: Ports,

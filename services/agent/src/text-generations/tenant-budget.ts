@@ -9,7 +9,7 @@ export interface TenantBudgetOptions {
 
 export type TenantBudget = ReturnType<typeof tenantBudget>;
 
-/** Limits how much (bytes or calls) running calls of this process hold, in total and per tenant. */
+/** Limits the bytes or calls of running calls in this process, in total and per tenant. */
 export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions) {
   const ofTenants = new Map<number, number>();
   let inAll = 0;
@@ -22,7 +22,7 @@ export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions
   }
 
   return {
-    /** @throws DomainError `tooManyRequests` */
+    /** Takes an amount until the result is disposed of. @throws DomainError `tooManyRequests` */
     hold(tenantId: number, amount: number): Disposable {
       const ofTenant = (ofTenants.get(tenantId) ?? 0) + amount;
       if (amount > 0 && (ofTenant > maxPerTenant || inAll + amount > max)) {

@@ -18,10 +18,7 @@ export const textGenerationKind = 'agent.text-generation';
 
 const lost = 'The generation was lost; start it again';
 
-/**
- * Runs an admitted generation. It is a job so that, if this process dies, another one publishes the generation's last
- * event.
- */
+/** Runs an admitted generation. This is a job, so that another process publishes the final event if this process dies. */
 export function textGenerationJob(ports: Ports): JobDeclaration {
   return job<TextGenerationJob>({
     kind: textGenerationKind,
@@ -60,7 +57,7 @@ async function runTextGeneration(
       }
     } catch (error) {
       await chunks.flush();
-      if (signal.aborted) return; // the process that takes the job over reports it as lost
+      if (signal.aborted) return; // the next holder of the job reports the generation as lost
       await log.end({ providerId: '', modelId: '', error: messageOf(ports, error), finishReason: '' });
     }
   });

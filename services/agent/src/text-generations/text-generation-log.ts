@@ -10,8 +10,8 @@ export interface TextGeneration {
 }
 
 /**
- * The events of one generation, for subscribers on all replicas. While the event log is unavailable, text is lost, but
- * the final event is retried.
+ * Writes the events of one generation, for subscribers on all replicas. While the event log is unavailable, text is
+ * lost, but the final event is retried.
  */
 export function textGenerationLog(eventLog: EventLog, generation: TextGeneration, log: Pick<Logger, 'warn'>) {
   const { requestId } = generation;

@@ -16,13 +16,13 @@ export interface TextGenerationEvent {
 
 export interface WatchTextGeneration extends Pick<SubscriptionCall, 'follows' | 'afterEventId'> {
   requestId: string;
-  /** The last event id when the reader was admitted; absent if it gets new events only. */
+  /** The id of the last event at the time when the reader was admitted; absent if the reader gets new events only. */
   after?: string | undefined;
 }
 
 /**
- * Streams events until the reader leaves, starting after an event: the one that the reader names, else the last one at
- * its admission; otherwise from now on.
+ * Streams events until the reader leaves. The stream starts after the event that the reader names, else after the last
+ * event at the reader's admission, else with new events.
  * @throws DomainError `forbidden`: the request id is unknown, another tenant's or expired; `invalid`: malformed event
  * id
  */
@@ -41,7 +41,7 @@ export async function* watchTextGeneration(
   let hasEnded = false;
   for await (const batch of batches) {
     for (const { id, data } of batch) {
-      if (hasEnded) continue; // the final event was stored twice
+      if (hasEnded) continue; // the final event may be stored twice
       const { text, end } = TextGenerationLogEntry.decode(data);
       hasEnded = end !== undefined;
       const { providerId, modelId, error, finishReason } = end ?? {};

@@ -12,22 +12,20 @@ interface CallScope extends Pick<TurnScope, 'linkedIdentities'> {
   account: Pick<TurnScope['account'], 'agentId' | 'sessionId'>;
 }
 
-/** A call with an idempotency key: the action service makes it once, however often it is requested. */
+/** A call with an idempotency key: the action service makes the call once, however often it is requested. */
 export interface KeyedCall {
   ref: ToolRef | undefined;
   argumentsJson: string;
   key: CallKey | undefined;
 }
 
-/** How long this process waits beyond the action service's own deadline. */
+/** How much longer this process waits than the action service's own deadline. */
 const graceMs = 5_000;
-/** With the pauses between them, the attempts outlast a restart of a single action process. */
+/** The attempts, with the pauses between them, take longer than a restart of a single action process. */
 const attempts = 8;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
 
-/**
- * Returns the result of a call, failures included. Rejects only when the request is aborted, which cancels the call.
- */
+/** Returns the result of a call, also if the call failed. Rejects only when the request is aborted, which cancels the call. */
 export async function makeCall(
   { action, log }: Pick<Ports, 'action' | 'log'>,
   request: TenantRequest,
@@ -44,7 +42,7 @@ export async function makeCall(
       return await ask(action, request, scope, call, Math.max(1, timeLimitMs - elapsedMs()));
     } catch (error) {
       signal.throwIfAborted();
-      // Retried with the same key, because only the action service knows whether the call was begun.
+      // Retried with the same key, because only the action service knows whether the call has begun.
       const isLast = attempt === attempts || elapsedMs() + pauseAfter(attempt) >= timeLimitMs;
       if (isLast || !isDomainError(error, 'unavailable')) {
         const { agentId, sessionId } = scope.account;

@@ -1,6 +1,6 @@
 /**
- * Starts all pieces of work at once and yields each with its result, in order of completion. When the iteration ends
- * early, the signal aborts those still running.
+ * Starts all pieces of work at once and yields each with its result, in order of completion. If the iteration ends
+ * early, the signal aborts the remaining work.
  */
 export async function* sideBySide<Work, Result>(
   works: readonly Work[],
@@ -13,7 +13,7 @@ export async function* sideBySide<Work, Result>(
   try {
     for (const [at, work] of works.entries()) {
       const ending = begin(work, eitherSignal).then((result): [number, Result] => [at, result]);
-      ending.catch(() => undefined); // an abort ends several at once, and only one is awaited
+      ending.catch(() => undefined); // an abort rejects several promises, and only one of them is awaited
       running.set(at, ending);
     }
     while (running.size > 0) {

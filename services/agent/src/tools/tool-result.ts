@@ -14,19 +14,19 @@ const doubtful = new Set([
   'REMOTE_TOO_SLOW',
   'UNAVAILABLE',
 ]);
-/** The size to which results are cut for a model with a short context. */
+/** Results that are longer than this are halved for a model with a short context. */
 const shortestBytes = 2_000;
-/** Each result keeps at least this much, so that its error stays readable however long the others are. */
+/** Each result keeps at least this many bytes, so that its error stays readable however long the other results are. */
 const leastBytes = 500;
 
-/** The result of a call that did not reach its tool. */
+/** Returns the result of a call that did not reach its tool. */
 export function failedResult(errorKind: string, errorMessage: string): CallResult {
   return { errorKind, errorMessage, status: 0, headers: {}, truncated: false, durationMs: 0 };
 }
 
 /**
- * A result as text for a model: the error, the HTTP status of an action's response, and the body; the text says so if
- * it was cut.
+ * Converts a result to text for a model: the error, the HTTP status of an action's response, and the body. The text
+ * mentions if the body was cut.
  */
 export function resultText({ errorKind, errorMessage, status, body, truncated }: CallResult, maxBytes: number): string {
   const lines = [
@@ -41,7 +41,7 @@ export function resultText({ errorKind, errorMessage, status, body, truncated }:
   return lines.length === 0 ? 'Done, without a result.' : lines.join('\n');
 }
 
-/** The exchange with its longer results halved; undefined if all are short. */
+/** Returns the exchange with each long result halved; undefined if all results are short. */
 export function withShorterResults(messages: readonly ModelMessage[]): ModelMessage[] | undefined {
   let isShorter = false;
   const shortened = messages.map((message): ModelMessage => {
@@ -58,8 +58,8 @@ export function withShorterResults(messages: readonly ModelMessage[]): ModelMess
 }
 
 /**
- * The exchange with results of at most about `maxBytes` in total. Older rounds are cut first, and within a round the
- * longest results.
+ * Returns the exchange with its results cut to about `maxBytes` in total. Results of older rounds are cut first, and
+ * within a round the longest results.
  */
 export function withinBytes(messages: readonly ModelMessage[], maxBytes: number): ModelMessage[] {
   let remaining = maxBytes;
@@ -76,8 +76,8 @@ export function withinBytes(messages: readonly ModelMessage[], maxBytes: number)
 }
 
 /**
- * The maximum length of each result such that together they take `bytes`: what short ones do not use goes to the
- * others.
+ * Returns the maximum length per result such that all results together take `bytes`. What short results do not use is
+ * shared by the longer ones.
  */
 function shareOf(bytes: number, results: readonly { text: string }[]): number {
   const lengths = results.map(({ text }) => Buffer.byteLength(text)).sort((one, other) => one - other);

@@ -18,10 +18,10 @@ export interface ToolRound {
   calls: readonly ModelToolCall[];
 }
 
-/** A call of a round, with a function that yields its result. */
+/** A call of a round, with a function that makes the call and returns its result. */
 interface RoundCall {
   call: ModelToolCall;
-  /** Identifies the call within its turn, equal in every attempt: the number of its round, and its index there. */
+  /** Identifies the call within its turn and is the same in every attempt: the number of the round, and the call's index in it. */
   key: string;
   /** The tool's own name. */
   name: string;
@@ -31,10 +31,10 @@ interface RoundCall {
 export type ToolRounds = Awaited<ReturnType<typeof openToolRounds>>;
 
 const maxSideBySide = 20;
-/** A model may invent names; longer ones are cut. */
+/** Models may invent tool names; longer names are cut. */
 const maxNameLength = 200;
 
-/** Runs the rounds of tool calls of one turn. Their numbers continue across the processes that run it. */
+/** Creates the rounds of tool calls of one turn. Their numbers continue if another process takes the turn over. */
 export async function openToolRounds(
   ports: Ports,
   request: TenantRequest,
@@ -47,10 +47,10 @@ export async function openToolRounds(
     openToolbox(ports, request, tools, scope),
     scope.resumes ? begunRounds(ports, request, scope) : [],
   ]);
-  // A limit in bytes: a quarter of the context, at four bytes per token.
+  // In bytes: a quarter of the context, at four bytes per token.
   const resultBytes = Math.min(limits.resultBytes, contextTokens);
   const turnBytes = Math.min(limits.turnResultBytes, 2 * contextTokens);
-  // If the calls of an earlier attempt cannot be read, no tools are offered.
+  // Without tools if the calls of an earlier attempt cannot be read.
   const offered = begun ? modelTools(toolbox) : [];
   let rounds = 0;
   let remainingMs = limits.turnTimeMs;
@@ -83,10 +83,7 @@ export async function openToolRounds(
     return isJsonObject(given) ? undefined : noArguments;
   }
 
-  /**
-   * A call that an earlier attempt began. It is not made again; if it is still running somewhere, its result is
-   * awaited.
-   */
+  /** Returns a call that an earlier attempt began. The call is not made again; if it is still running somewhere, its result is awaited. */
   function resumed({ key, ref, argumentsJson, result }: TurnCall): RoundCall {
     const { call } = readNote(key?.note ?? Buffer.of());
     const name = ref?.target?.$case === 'tool' ? ref.target.value.name : call.name;
@@ -99,7 +96,7 @@ export async function openToolRounds(
     };
   }
 
-  /** Yields the round's events and returns its messages for the model. */
+  /** Makes the calls. Yields the events of the round, and returns its messages for the model. */
   async function* exchange(text: string, calls: readonly RoundCall[]): AsyncGenerator<TurnEvent, ModelMessage[]> {
     // The model's next text starts a new paragraph.
     if (/\S$/u.test(text)) yield { text: '\n\n' };
@@ -127,7 +124,7 @@ export async function openToolRounds(
   }
 
   return {
-    /** No tools once the maximum of rounds is reached, so that the model has to answer. */
+    /** Empty once the maximum number of rounds is reached, so that the model has to answer. */
     get tools() {
       return rounds > limits.rounds ? [] : offered;
     },
@@ -160,7 +157,7 @@ export async function openToolRounds(
   };
 }
 
-/** The rounds in order; undefined if they cannot be read. */
+/** Reads the rounds that earlier attempts began, in order; undefined if they cannot be read. */
 async function begunRounds(
   { action, log }: Ports,
   { caller, signal }: TenantRequest,
@@ -181,7 +178,7 @@ async function begunRounds(
   }
 }
 
-/** Empty for a call that belongs to another loop of the turn. */
+/** Returns a call with its round and index. Returns nothing for a call of another tool loop of the turn. */
 function placeOf(call: TurnCall, prefix: string): { call: TurnCall; round: number; at: number }[] {
   const name = call.key?.call ?? '';
   if (!name.startsWith(prefix)) return [];

@@ -10,12 +10,12 @@ import { toolRef } from './check-tools.ts';
 /** The tools that a model may call in one turn, keyed by the names under which the model sees them. */
 export type Toolbox = ReadonlyMap<string, ToolDescription>;
 
-/** How long this process waits beyond the action service's own deadline. */
+/** How much longer this process waits than the action service's own deadline. */
 const graceMs = 1_000;
 
 /**
- * Describes the tools of a turn. Empty if there are none, or if they cannot be described in time: the turn continues
- * without them.
+ * Reads the descriptions of a turn's tools. Returns an empty toolbox if there are no tools, or if they cannot be
+ * described in time; the turn then continues without tools.
  */
 export async function openToolbox(
   { action, tools: limits, log }: Ports,
@@ -48,7 +48,7 @@ function shownTool({ target }: ToolRef): string {
     : `action ${target?.value}`;
 }
 
-/** The tools as they are described to a model. */
+/** Returns the tools as they are described to a model. */
 export function modelTools(toolbox: Toolbox): ModelTool[] {
   return [...toolbox].map(([name, { description, inputSchemaJson }]) => ({
     name,

@@ -2,8 +2,8 @@ import { setImmediate as endOfTick } from 'node:timers/promises';
 import type { TurnEvent } from './turn.ts';
 
 /**
- * Joins text that arrives within one tick of the event loop, e.g. from one packet: a gRPC message costs more than its
- * text.
+ * Joins text that arrives within one tick of the event loop, e.g. from one packet, because a gRPC message costs more
+ * than the text in it.
  */
 export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {
   let next = events.next();
@@ -19,7 +19,7 @@ export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGen
       const joined = { ...value };
       const tickEnds = endOfTick(undefined);
       for (;;) {
-        const more = await Promise.race([next, tickEnds]).catch(() => undefined); // `next` is awaited again above
+        const more = await Promise.race([next, tickEnds]).catch(() => undefined); // errors are reported when `next` is awaited above
         if (more?.done !== false || more.value.text === '') break;
         const { text, ...changed } = more.value;
         Object.assign(joined, changed);

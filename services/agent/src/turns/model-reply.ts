@@ -25,7 +25,7 @@ export interface ReplyPlan {
   system: string;
   /** Ends with the message to be answered. */
   conversation: ConversationMessage[];
-  /** Undefined: the reply gets no passages. */
+  /** The search for passages; if undefined, the reply gets none. */
   search: Search | undefined;
   /** The tools that the model may call. */
   tools: readonly AgentTool[];
@@ -33,7 +33,7 @@ export interface ReplyPlan {
   opening?: Opening;
 }
 
-/** Generates one reply of a model, with passages and rounds of tool calls. Errors are those of `turnError`. */
+/** Generates one reply of a model, with passages and rounds of tool calls. Throws the errors of `turnError`. */
 export async function* modelReply(
   ports: Ports,
   request: TenantRequest,
@@ -101,7 +101,7 @@ export async function* modelReply(
   }
 }
 
-/** The finish reason if the model wrote text in an earlier round and failed without text in the last one. */
+/** The finish reason, by error kind, if the model wrote text in an earlier round and failed without text in the last round. */
 const endsAfterWords: Partial<Record<ModelErrorKind, FinishReason>> = {
   declined: 'contentFilter',
   limitReached: 'length',

@@ -4,13 +4,13 @@ import type { Opening } from '../models/model.ts';
 /** The request to a model whose agent speaks first. */
 export interface OpeningRequest {
   opening: Opening;
-  /** Takes the place of the user message with which a conversation has to begin. */
+  /** Replaces the user message with which a conversation has to begin. */
   instruction: string;
 }
 
 /**
- * Asks the model to speak the agent's opening greeting in persona. A workflow says nothing before the user does, so its
- * agent greets from the persona alone.
+ * Returns a request for the agent's opening greeting, which the model writes in persona. Workflows reply only to
+ * messages, so an agent with a workflow greets by its persona alone.
  */
 export function openingOf({
   openingGreeting,

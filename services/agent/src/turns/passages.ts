@@ -14,10 +14,7 @@ const previewLength = 300;
 const nameLength = 100;
 const headingLength = 200;
 
-/**
- * The best passages that fit, with their headings and without duplicates. If the first one alone is too long, it is
- * cut.
- */
+/** Returns the best passages that fit, with their headings and without duplicates. If the first passage alone is too long, it is cut. */
 export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
   const fitting: FoundPassage[] = [];
   const seen = new Set<string>();
@@ -47,7 +44,7 @@ export function toCitation({ documentId, documentName, chunkIndex, score, conten
   return { documentId, documentName: toSingleLine(documentName), chunkIndex, score, preview };
 }
 
-// Names and headings stand beside the quoted text; they are shortened, so that they have no room for instructions.
+// Names and headings appear next to the quoted text. They are shortened, so that they have no room for instructions.
 function shownName(documentName: string): string {
   return firstCharacters(toSingleLine(documentName), nameLength);
 }

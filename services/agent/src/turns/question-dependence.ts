@@ -10,7 +10,7 @@ const references = [
   word(
     'its|this|these|those|they|them|theirs?|he|him|his|she|hers?|former|latter|the same|else|another|both|neither|mine',
   ),
-  // "What does it cost to renew a passport?" is complete, "Is it allowed in winter?" is not.
+  // "What does it cost to renew a passport?" needs no earlier message; "Is it allowed in winter?" does.
   String.raw`${word('it')}(?! (?:\p{L}+ ){1,3}(?:to|that|for \p{L}+ to) \p{L}+)`,
   String.raw`${word('the others?')}(?! \p{L})`,
   word(
@@ -60,7 +60,8 @@ const referencesOfGerman = [
     'd(?:er|ie|as|en|em) (?:günstigere|billigere|teurere|größere|kleinere|längere|kürzere|neuere|ältere|bessere|frühere|spätere|schnellere|übrige|restliche|genannte|obige|vorige|vorherige|erwähnte|oben genannte)[nrs]?',
   ),
   word('(?:[Ee]rst|[Ll]etzt)ere[rsmn]?|(?:du|Sie) (?:[\\p{L}]+ )?(?:genannt|erwähnt|gesagt|empfohlen|aufgezählt)'),
-  // A number as a noun: "der Zweite". With "Vorsitzende" it is the adjective, and in a name as well.
+  // An ordinal used as a noun: "der Zweite". Before another capitalized word ("der Zweite Vorsitzende") it is an
+  // adjective or part of a name.
   word(
     String.raw`d(?:er|ie|as|en|em) (?:Erste|Zweite|Dritte|Vierte|Letzte|Andere|Nächste|Günstigere|Billigere|Teurere)[rn]?(?! \p{Lu})`,
   ),
@@ -80,7 +81,7 @@ const continues = new RegExp(
   String.raw`^[^\p{L}]*(?:and|but|or|so|also|why|what about|how about|how so|what if|what else|which one|tell me more|go on|yes|no|ok|okay|und|oder|aber|also|warum|wieso|ja|nein|was ist mit|wie ist es mit|wie sieht es mit|y|e|o|pero|entonces|por qué|sí|qué hay de|qué pasa con|et|ou|mais|alors|pourquoi|oui|non|qu['’]en est-il|quid)(?![\p{L}\p{M}])`,
   'iu',
 );
-/** Chinese measure words. With one, "the second" and "which" stand for a noun. */
+/** Chinese measure words. Together with one of these, "the second" and "which" stand for a noun. */
 const measure = '[个位款门项种节条间家台本次堂件份张部辆只套期班名页章类些样]';
 /** Chinese, Japanese and Korean: pronouns, "and …?", "the second". */
 const refersUnspaced = new RegExp(
@@ -107,9 +108,9 @@ const fewCharacters = /^[^\p{L}\p{N}]*(?:[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}][^
 const fewKeywords = 2;
 
 /**
- * Whether a message may depend on the ones before it: it is short, begins as a continuation, or refers to something, by
- * words of English, German, Spanish and French, and of scripts without spaces. A long message is complete in itself,
- * and a greeting asks for nothing. In other languages only short messages count.
+ * Reports whether a message may depend on earlier ones: it is short, begins like a continuation, or contains words that
+ * refer to something. Such words are known for English, German, Spanish, French and scripts without spaces; in other
+ * languages only short messages count. Long messages are complete in themselves, and greetings ask nothing.
  */
 export function dependsOnConversation(message: string): boolean {
   const text = message.trim();

@@ -29,8 +29,8 @@ export interface Retrieved {
 }
 
 /**
- * Retrieves the passages of a turn; undefined if there is nothing to search, or the bases cannot be searched in time:
- * the turn continues without. Yields its usage as that grows.
+ * Retrieves the passages of a turn. Returns undefined if there is nothing to search, or if the bases cannot be searched
+ * in time; the turn then continues without passages. Yields events as the usage grows.
  * @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* retrievePassages(

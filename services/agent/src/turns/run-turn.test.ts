@@ -10,7 +10,7 @@ import type { Ports } from '../ports.ts';
 import { runTurn } from './run-turn.ts';
 import type { TurnEvent } from './turn.ts';
 
-/** The first has a tokenizer. */
+/** Only the first of these models has a tokenizer. */
 const [counting, first, second, plain] = ['gpt-4o', 'gemini-2.5-pro', 'gemini-2.5-flash', 'llama'].map(
   (modelId) => ({ providerId: 'P', modelId, maxOutputTokens: 10, contextTokens: 1_000 }) as ChosenModel,
 ) as [ChosenModel, ChosenModel, ChosenModel, ChosenModel];
@@ -26,7 +26,7 @@ const end: ChainEvent = {
 };
 
 /**
- * Runs a turn whose model calls yield these events, one call after the other. Returns its events, and what the ledger
+ * Runs a turn whose model calls yield these events, one list per call. Returns the turn's events, and what the ledger
  * received. `counted` resolves after the second call.
  */
 async function turnOf(

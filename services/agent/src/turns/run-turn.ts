@@ -10,8 +10,8 @@ import type { Turn, TurnEvent } from './turn.ts';
 const passagesOfTurn = 6;
 
 /**
- * Runs one turn. Deleted and inactive agents answer too, because their running sessions continue. Errors are those of
- * `turnError`, and of `runWorkflowTurn` if the agent has a workflow.
+ * Runs one turn. Deleted and inactive agents reply too, because their running sessions continue. Throws the errors of
+ * `turnError`, and those of `runWorkflowTurn` if the agent has a workflow.
  */
 export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn): AsyncGenerator<TurnEvent> {
   const { agentId, sessionId, history, opens } = turn;
@@ -34,7 +34,7 @@ export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn)
     });
   }
   const { workflowId, knowledgeBaseIds, tools } = agent;
-  // A run that an earlier attempt began continues, even if the agent's workflow has changed.
+  // A workflow run that an earlier attempt began continues, even if the agent's workflow has changed since.
   const taken = turn.resumes ? await takeOverRun(ports, request, turn) : undefined;
   if (taken) return yield* resumeWorkflowTurn(ports, request, { turn: scope, agent, taken });
   if (workflowId) return yield* runWorkflowTurn(ports, request, { turn: scope, agent, workflowId });

@@ -12,9 +12,9 @@ export interface TurnContent {
 }
 
 /**
- * What to send instead of a request that was too long for the model. Drops in this order: halves of long tool results;
- * the older half of the conversation, since every later message would be too long as well; the passages. Undefined if
- * nothing remains to drop.
+ * Returns a shorter version of a request that was too long for the model; undefined if nothing remains to drop. Drops
+ * in this order: halves of long tool results; the older half of the conversation, because later requests would be too
+ * long as well; the passages.
  */
 export function shorterRequest(content: TurnContent): TurnContent | undefined {
   const { conversation, passages, exchange } = content;
@@ -24,7 +24,7 @@ export function shorterRequest(content: TurnContent): TurnContent | undefined {
   return passages?.length ? { ...content, passages: [] } : undefined;
 }
 
-/** The newer half. It starts with a user message and ends with the one to be answered. */
+/** Returns the newer half of a conversation. It starts with a user message, and ends with the message to be answered. */
 function newerHalf(messages: ConversationMessage[]): ConversationMessage[] {
   const middle = Math.ceil(messages.length / 2);
   return messages.slice(messages.findIndex(({ role }, at) => at >= middle && role === 'user'));

@@ -24,8 +24,9 @@ const maxTokens = 150;
 const maxCharacters = 1_000;
 
 /**
- * The query to search for: the last message. If it depends on earlier ones, the agent's model rewrites it as a
- * standalone question, within a time limit; the offline model joins it to the message before.
+ * Returns the query to search for: the last message. If that message depends on earlier ones, the agent's model
+ * rewrites it as a standalone question, within a time limit; for the offline model it is joined to the previous
+ * message.
  * @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function standaloneQuestion(
@@ -61,18 +62,18 @@ export async function standaloneQuestion(
   }
 }
 
-/** The request that asks a model for the query. */
+/** Returns the request by which a model rewrites the query. */
 export function rewritingRequest(before: readonly ConversationMessage[], message: string) {
   return { system, messages: [{ role: 'user' as const, text: transcriptOf(before, message) }] };
 }
 
-/** The query if no model rewrites it. */
+/** Returns the query that is used if no model rewrites it: the previous user message and the last message. */
 export function withMessageBefore(before: readonly ConversationMessage[], message: string): string {
   const said = before.findLast(({ role }) => role === 'user')?.text ?? '';
   return `${said.slice(0, maxCharacters).toWellFormed()}\n${message}`.trim();
 }
 
-/** The end of a conversation as data, one JSON object per line. */
+/** Returns the end of a conversation as data, one JSON object per line. */
 export function transcriptOf(before: readonly ConversationMessage[], message: string): string {
   const lines = before.slice(-messagesRead).map(({ role, text }) => {
     return JSON.stringify({

@@ -15,16 +15,16 @@ const lasting: Reasons = {
 };
 
 /**
- * The reason of a failure that a retry would repeat. Undefined for temporary failures, and for a fallback with a wrong
- * key or model, since the chosen model may work again.
+ * Returns the reason of a failure that a retry would repeat. Returns undefined for a temporary failure, and for a
+ * fallback with a wrong key or model, because the chosen model may work again.
  */
 export function lastingReason({ kind, isFallback }: ModelError): string | undefined {
   return isFallback && (kind === 'refused' || kind === 'unknownModel') ? undefined : lasting[kind];
 }
 
 /**
- * Maps a `ModelError`, which was logged already; other errors are returned as they are. `unavailable` before the first
- * text of the turn, so that the call may be retried.
+ * Maps a `ModelError`, which was already logged; returns other errors unchanged. Before the first text of the turn the
+ * result is `unavailable`, so that the call may be retried.
  */
 export function turnError(error: unknown, isAnswering: boolean): unknown {
   if (!(error instanceof ModelError)) return error;

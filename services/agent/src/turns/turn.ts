@@ -30,7 +30,7 @@ export interface Turn {
   opens: boolean;
 }
 
-/** Runs a wait that does not count towards a time limit. */
+/** Runs a wait, e.g. for a slot, whose time does not count towards a time limit. */
 export type Untimed = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 /** The context of calls of models, tools and searches. */
@@ -42,7 +42,7 @@ export interface TurnScope
   toolKeyPrefix?: string;
   /** Runs a wait for a model's slot outside the caller's time limits. Default: there are no limits. */
   untimed?: Untimed;
-  /** Called with the tools that the turn omits: missing ones, or all if they cannot be described. */
+  /** Called with the names of tools that the turn omits: tools that are missing, or all tools if they cannot be described. */
   onToolsLeftOut?: (tools: readonly string[]) => void;
 }
 

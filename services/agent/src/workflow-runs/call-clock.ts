@@ -3,7 +3,7 @@ export type CallClock = ReturnType<typeof callClock>;
 /** The longest delay that a timer accepts. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** A time limit for calls. The clock is paused between calls and while they wait for a slot; it starts paused. */
+/** Creates a time limit for calls. Its clock starts paused; it is paused between calls, and while they wait for a slot. */
 export function callClock(limitMs: number) {
   const over = new AbortController();
   let holds = 1;

@@ -5,7 +5,7 @@ import { shareChecks } from '../workflow/share-processor.ts';
 import { isValid } from '../workflow/validate.ts';
 
 /**
- * Reads a draft that passes validation. Must not run in a transaction, since the check queues for the processor.
+ * Reads a draft that passes validation. Must not run in a transaction, because the check waits for the processor.
  * @throws DomainError `invalid`
  */
 export async function checkedDraft(

@@ -12,7 +12,7 @@ import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { turnError } from '../turns/turn-error.ts';
 import type { EffectOutcome, RouterEffect } from '../workflow/state.ts';
 
-/** The model's answer if no route fits, made longer if a route has that label. */
+/** Returns the answer that the model should give if no route fits. It is made longer until no route has that label. */
 function noRouteOf(labels: readonly string[]): string {
   let answer = 'none of these';
   while (labels.includes(answer)) answer += ' routes';
@@ -23,8 +23,8 @@ function noRouteOf(labels: readonly string[]): string {
 const maxTokens = 2_000;
 
 /**
- * Lets the model choose a label, with its provider's JSON mode if there is one. The offline model takes the route that
- * shares the most words with the message. Null if no route fits.
+ * Lets the model choose a label, in JSON mode if the provider has one. The offline model takes the route that shares
+ * the most words with the message. The outcome is null if no route fits.
  */
 export async function* chooseRoute(
   ports: Ports,
@@ -87,7 +87,7 @@ function requestOf(
   };
 }
 
-/** The label as the model wrote it, which may be none of the routes. */
+/** Returns the label as the model wrote it; there may be no such route. */
 function labelIn(text: string, { routes }: RouterEffect): string | null {
   const answer = parseJson(/\{[^]*\}/u.exec(text)?.[0] ?? '');
   const given = isJsonObject(answer) ? answer['label'] : text;
@@ -95,7 +95,7 @@ function labelIn(text: string, { routes }: RouterEffect): string | null {
   return label === noRouteOf(routes.map((route) => route.label)) ? null : label;
 }
 
-/** The first route among those that share the most words with the message; null if none shares any. */
+/** Returns the first route among those that share the most words with the message; null if none shares any. */
 export function routeByWords({ message, routes }: Pick<RouterEffect, 'message' | 'routes'>): string | null {
   const said = termsOf(message);
   const shared = routes.map(

@@ -17,21 +17,19 @@ export interface WorkflowDrive extends EffectContext {
   definition: WorkflowDefinition;
   /** Creates the first state of a new run. */
   begin: (engine: WorkflowEngine) => RunProgress;
-  /** Usage from before, which every event's usage includes. */
+  /** Earlier usage, which is included in every event's usage. */
   reported: TurnUsage;
-  /**
-   * Stores the progress; called at the end and before each effect. @throws if another attempt has taken the run over
-   */
+  /** Stores the progress; called before each effect and at the end. @throws if another attempt has taken over the run */
   keep: (progress: RunProgress) => Promise<void>;
   /** Called before each effect. @throws DomainError if the caller may no longer continue */
   checkAccess: () => Promise<void>;
-  /** Called if the run is cut off between two states, with its progress and usage so far. */
+  /** Called with the progress and usage so far if the run ends between two states. */
   onCut?: (progress: RunProgress) => void;
 }
 
 /**
- * Runs a workflow to the end of a turn and returns its last state, `failed` ones included. Streams the text that the
- * user may see before the response.
+ * Runs a workflow to the end of a turn and returns its last state, which may be `failed`. Streams text of nodes before
+ * the response, if the user may see it.
  * @throws DomainError `unavailable`: `TURN_TIMEOUT`; `invalid`: `SPEND_CAP_REACHED`
  */
 export async function* driveWorkflow(
@@ -130,9 +128,9 @@ export async function* driveWorkflow(
   return progress;
 }
 
-/** The part of a response that was not streamed yet. */
+/** Returns the part of a response that was not streamed yet. */
 function unsaid(streamed: string, text: string): string {
-  // Otherwise it exceeded the output limit, and is sent as a whole.
+  // The two differ only if the text exceeded the output limit; it was then streamed as a whole.
   return text.startsWith(streamed) ? text.slice(streamed.length) : '';
 }
 
@@ -140,13 +138,13 @@ function turnTimeout(): DomainError {
   return new DomainError('unavailable', 'The workflow took too long', { reason: 'TURN_TIMEOUT' });
 }
 
-/** The trace's error for the node in which the turn was cut off. */
+/** Returns the error that the trace shows for the node that was running when the turn ended. */
 function cutError(error: unknown): NodeError {
   if (!isDomainError(error)) return { code: 'INTERNAL', message: 'The turn has ended' };
   return { code: error.reason ?? 'TURN_ENDED', message: error.message };
 }
 
-/** The time limits of an effect: the caller's signal, the turn's clock and the node's own timeout. */
+/** Returns the time limits of an effect: the caller's signal, the turn's clock and the node's own timeout. */
 function boundsOf(
   { timeoutMs = Number.POSITIVE_INFINITY }: WorkflowEffect,
   callerSignal: AbortSignal,
@@ -161,7 +159,7 @@ function boundsOf(
     end(): void {
       for (const clock of clocks) clock.stop();
     },
-    /** @throws errors that end the turn rather than the node */
+    /** Converts an error to the outcome of the node. @throws the error if it ends the whole turn */
     outcomeOf(error: unknown): EffectOutcome {
       callerSignal.throwIfAborted();
       if (turn.signal.aborted) throw turnTimeout();

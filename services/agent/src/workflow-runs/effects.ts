@@ -7,7 +7,7 @@ import { chooseRoute } from './choose-route.ts';
 import { makeNodeCall } from './make-node-call.ts';
 import { writeText } from './write-text.ts';
 
-/** The context of effects, beyond their own inputs. */
+/** The context of effects, in addition to their own inputs. */
 export interface EffectContext {
   scope: TurnScope;
   /** The system prompt of llm nodes that have none. */
@@ -17,8 +17,9 @@ export interface EffectContext {
 }
 
 /**
- * Carries out the effect that a node asks for. Events carry the effect's usage, and text only if the user sees it while
- * it is written. Rejects when the signal aborts, and for errors beyond the node, e.g. the tenant's spending cap.
+ * Carries out the effect that a node asks for. Events contain the effect's usage, and text only if the user sees the
+ * text while it is written. Rejects when the signal aborts, and for errors that concern more than the node, e.g. the
+ * tenant's spending cap.
  */
 export function carryOut(
   ports: Ports,

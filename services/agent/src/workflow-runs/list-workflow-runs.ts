@@ -7,8 +7,8 @@ import type { WorkflowRun } from './workflow-run.ts';
 import { workflowRunStore } from './workflow-run-store.ts';
 
 /**
- * Newest first. Empty for a session that is absent or another tenant's. @throws DomainError `invalid`, including
- * `ANSWER_TOO_LARGE`
+ * Lists runs, newest first. For a session that is absent or another tenant's, the list is empty.
+ * @throws DomainError `invalid`, including `ANSWER_TOO_LARGE`
  */
 export async function listWorkflowRuns(
   { database }: Ports,

@@ -6,7 +6,7 @@ type BegunStep = Pick<WorkflowTraceStep, 'nodeId' | 'kind' | 'visit' | 'startedA
 
 const tracer = () => trace.getTracer('parley.workflows');
 
-/** Opens the span of a node that makes calls; their spans are its children. It has ids and codes, never data. */
+/** Opens the span of a node that makes calls; the spans of these calls are its children. It contains ids and codes, never data. */
 export function openNodeSpan(step: BegunStep): Span {
   return tracer().startSpan(`workflow.node ${step.kind}`, {
     startTime: step.startedAt,
@@ -23,7 +23,7 @@ export interface NodeEnd {
   endTime?: number;
 }
 
-/** Ends a span. If the node asked models, their tokens and cost are recorded, as in its trace. */
+/** Ends a span. If the node asked models, records their tokens and cost, which the trace also contains. */
 export function closeNodeSpan(span: Span, { errorCode, used, endTime }: NodeEnd): void {
   if (used && (used.tokensIn > 0 || used.tokensOut > 0)) {
     span.setAttributes({

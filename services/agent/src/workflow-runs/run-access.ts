@@ -9,10 +9,11 @@ import { LRUCache } from 'lru-cache';
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'resolveSignIn'>;
 
 export interface RunAccess {
-  /** Refuses turns of a deleted tenant; those of a suspended one finish. @throws DomainError `forbidden` */
+  /** Refuses turns of a deleted tenant. Turns of a suspended tenant may finish. @throws DomainError `forbidden` */
   ofTurn(caller: TenantCaller): Promise<void>;
   /**
-   * @throws DomainError the error with which the gateway would refuse the caller now: `unauthenticated`, `forbidden`
+   * Refuses tasks of a caller whom the gateway would refuse now. @throws DomainError the gateway's error:
+   * `unauthenticated`, `forbidden`
    */
   ofTask(caller: TenantCaller): Promise<void>;
 }
@@ -33,8 +34,8 @@ const timeoutMs = 1_000;
 const maxSignIns = 10_000;
 
 /**
- * Checks whether the caller of a run may still continue. Asks identity at most once per `keepMs` and tenant or sign-in.
- * While identity is unavailable, the last known status applies.
+ * Checks whether the caller of a run may still continue. Sends at most one request per `keepMs` to identity for each
+ * tenant or sign-in. While identity is unavailable, the last known status applies.
  */
 export function runAccess(identity: Identity, { keepMs, log }: RunAccessOptions): RunAccess {
   const tenantOf = tenantFact<TenantAccess>(identity, {

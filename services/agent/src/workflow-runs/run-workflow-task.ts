@@ -44,7 +44,7 @@ const runInput = z.object({
  * Runs a workflow once, without a session, up to its first response. Keys of tool and action calls derive from the
  * `Idempotency-Key`, so a retry makes no call twice.
  * @throws DomainError `invalid`, as in `runWorkflowTurn`; `notFound`; `unavailable`; `unauthenticated` and `forbidden`
- * if the caller is refused meanwhile. If nodes have run, its `details` contain their trace and cost
+ * if the caller loses access during the run. If nodes have run, the error's `details` contain their trace and cost
  */
 export async function runWorkflowTask(
   ports: Ports,

@@ -44,8 +44,8 @@ interface NewTurn {
 class AlreadyBegun extends Error {}
 
 /**
- * Takes a turn's run over from the attempt that holds it, whatever the agent's workflow is now; undefined if no attempt
- * began one.
+ * Takes over the turn's run from the attempt that holds it, even if the agent's workflow has changed since. Returns
+ * undefined if no attempt began a run.
  */
 export async function takeOverRun(
   { database }: Pick<Ports, 'database'>,
@@ -63,8 +63,8 @@ export async function takeOverRun(
 }
 
 /**
- * Runs the agent's workflow for one turn and stores the progress before each call and at the end. From its first turn
- * on, a session runs the version that was published when it started.
+ * Runs the agent's workflow for one turn and stores the progress before each call and at the end. All turns of a
+ * session run the version that was published when the session started.
  * @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`, `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`;
  * `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn; `forbidden`: the tenant was deleted
  */
@@ -84,7 +84,7 @@ export async function* runWorkflowTurn(
   }
 }
 
-/** Continues a run that was taken over. Errors are those of `runWorkflowTurn`. */
+/** Continues a run that was taken over. Throws the errors of `runWorkflowTurn`. */
 export async function* resumeWorkflowTurn(
   ports: Ports,
   request: TenantRequest,
@@ -146,7 +146,7 @@ async function* runOpened(
     if (state.failure) throw workflowFailure(state.failure);
   } catch (error) {
     const failureCode = request.signal.aborted ? null : failureCodeOf(error);
-    // If another attempt may continue the run, its unfinished part is not stored.
+    // If another attempt may continue the run, the progress since the last stored state is dropped.
     end = { failureCode, progress: failureCode === null ? undefined : cut };
     throw error;
   } finally {
@@ -184,7 +184,7 @@ async function openRun(ports: Ports, request: TenantRequest, turn: Turn, workflo
   const { version, definition } = found.published;
   return { definition, run: { sessionId, workflowId, version, draft: null }, before };
 }
-/** The turn's data as templates see it. */
+/** Returns the data of the turn that templates can read. */
 function inputOf(turn: Turn): WorkflowTurn {
   const { history, sessionId, clientExternalId, metadataJson, sessionStartedAt, identityJson } = turn;
   const identity = parseJson(identityJson);
@@ -200,7 +200,7 @@ function inputOf(turn: Turn): WorkflowTurn {
   };
 }
 
-/** @throws the run's failure, if another attempt would only repeat it */
+/** @throws the failure with which an earlier attempt ended the run, if a new attempt would only repeat it */
 function throwEnd(failureCode: string | null): void {
   if (failureCode === 'TURN_TIMEOUT')
     throw new DomainError('unavailable', 'The workflow took too long', { reason: failureCode });

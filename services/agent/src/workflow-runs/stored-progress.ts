@@ -12,7 +12,7 @@ export interface StoredProgress {
   ranMs?: number;
 }
 
-/** An output equal to a variable's value is stored as that variable's name. */
+/** An output that equals a variable's value is stored as the name of that variable. */
 type StoredResult = NodeResult | { outputOf: string; error?: NodeError };
 
 const shortest = 100;
@@ -64,7 +64,10 @@ function storedResults(nodes: WorkflowState['nodes'], variables: JsonObject): Re
   });
 }
 
-/** Objects are compared by identity, because the engine uses the same object for both. */
+/**
+ * Reports whether an output should be compared with the variables. Objects are compared by identity, because the engine
+ * uses the same object for output and variable.
+ */
 function isLong(output: Json | undefined): output is Json {
   return typeof output === 'string' ? output.length > shortest : typeof output === 'object' && output !== null;
 }

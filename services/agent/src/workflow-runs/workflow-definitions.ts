@@ -7,11 +7,11 @@ export interface PublishedWorkflow {
   definition: WorkflowDefinition;
 }
 
-/** The definitions of one workflow that runs need. Works for a deleted workflow too. */
+/** Reads the definitions of one workflow for runs, even if the workflow is deleted. */
 export function workflowDefinitions({ knex, tenantId }: TenantDb, workflowId: number) {
   const rows = rowsBy(knex);
   return {
-    /** The version that was published at a time (millisecond precision); if there was none, the current one. */
+    /** Returns the version that was published at this time (millisecond precision), or the current version if there was none. */
     async published(at: Date | undefined): Promise<PublishedWorkflow | undefined> {
       const [found] = await rows<PublishedWorkflow>(
         `SELECT version, definition FROM workflow_versions
@@ -29,7 +29,7 @@ export function workflowDefinitions({ knex, tenantId }: TenantDb, workflowId: nu
       );
       return found;
     },
-    /** Any JSON object, valid or not; undefined if there is no such workflow. */
+    /** Returns the draft, which may be any JSON object, valid or not; undefined if there is no such workflow. */
     async draft(): Promise<object | undefined> {
       const [found] = await rows<{ draft: object }>(
         'SELECT draft FROM workflows WHERE tenant_id = :tenantId AND id = :workflowId AND deleted_at IS NULL',

@@ -2,8 +2,8 @@ import { badRequest, type DomainError } from '@parley/kernel/errors';
 import type { WorkflowFailure } from '../workflow/state.ts';
 
 /**
- * The error of a failed workflow. It names the node and the kind of its error, but not its message, which may quote
- * data. Messages about limits come from the engine and are included.
+ * Returns the error of a failed workflow. It names the node and the code of the node's error. The message of that error
+ * is included only for limits, where it comes from the engine; other messages may quote data.
  */
 export function workflowFailure({ code, nodeId, error }: WorkflowFailure): DomainError {
   const what = code === 'WORKFLOW_LIMIT' ? `${error.code}: ${error.message}` : error.code;

@@ -38,9 +38,9 @@ export type RunFailureCode = 'TURN_TIMEOUT' | 'SPEND_CAP_REACHED' | 'INTERNAL';
 
 /** How a run ended between two states. */
 export interface RunEnd {
-  /** Null: the run was interrupted, and another attempt may continue it. */
+  /** Null if the run was interrupted and another attempt may continue it. */
   failureCode: RunFailureCode | null;
-  /** Undefined: the progress stored last remains. */
+  /** The new progress; if undefined, the stored progress stays. */
   progress: RunProgress | undefined;
 }
 
@@ -50,12 +50,12 @@ const evictedAtOnce = 100;
 const progressColumns = 'status, failure_code, progress, trace, tokens_in, tokens_out, cost_usd';
 const progressValues = `:status, :failureCode, cast(:progress AS json), cast(:trace AS json), cast(:tokensIn AS integer),
                         cast(:tokensOut AS integer), cast(:costUsdE8 AS numeric) / 100000000`;
-/** SQL that reduces a run from which its session will not continue to its trace. */
+/** SQL that removes everything but the trace from a run that its session will not continue. */
 const withoutState = `progress = '{}', draft = CASE WHEN run.draft IS NOT NULL THEN cast('{}' AS json) END, has_state = false`;
 const traceBytes = 'octet_length(cast(run.trace AS text))';
 const allBytes = `octet_length(cast(run.progress AS text)) + ${traceBytes} + coalesce(octet_length(cast(run.draft AS text)), 0)`;
 
-/** Runs by turn. Only the attempt that began a run, or took it over last, may write it. */
+/** Reads and writes runs by turn. Only the attempt that began a run, or took it over last, may write the run. */
 export function workflowRunStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -69,12 +69,12 @@ export function workflowRunStore(db: TenantDb) {
   }
 
   /**
-   * Drops the states of a session's other runs that did not succeed, and closes those still open. @returns the change
-   * of their size in bytes
+   * Removes the states of a session's other runs that did not succeed, and closes those that are still open.
+   * @returns the change of their size in bytes
    */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    // A separate read first, because usually there are none. The cached plan of a single statement might read them again for each
-    // run of the tenant.
+    // A separate read first, because usually there are no such runs. With a single statement, the cached plan might
+    // read them again for each run of the tenant.
     const open = await rows<{ id: number; bytes: number }>(
       `SELECT id, bytes FROM workflow_runs
         WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
@@ -92,10 +92,7 @@ export function workflowRunStore(db: TenantDb) {
     return bytesOf(dropped) - bytesOf(open);
   }
 
-  /**
-   * Deletes the tenant's oldest runs until `bytes` are freed. Spares running ones, and the run from which the session
-   * continues.
-   */
+  /** Deletes the tenant's oldest runs until `bytes` are freed, except running ones and the run that the session continues. */
   async function evict(sessionId: number, bytes: number): Promise<number> {
     const evicted = await rows<{ bytes: number }>(
       `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (
@@ -112,7 +109,7 @@ export function workflowRunStore(db: TenantDb) {
   }
 
   return {
-    /** @param isDraft whether to continue runs of the draft, or of published versions */
+    /** Finds what a session's next run continues. @param isDraft whether to continue runs of the draft, or of published versions */
     async ofSession({ sessionId, workflowId }: RunPlace, isDraft: boolean): Promise<SessionRuns> {
       // Each subquery reads the session's runs backwards up to its first match.
       const [found] = await rows<{ version: number | null; progress: StoredProgress | null }>(
@@ -129,8 +126,9 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /**
-     * Begins a run. Earlier turns of the session are over: their open runs are closed, and unsuccessful ones reduced to
-     * their traces. @returns false if the turn already has a run
+     * Begins a run. Earlier turns of the session are over, so their open runs are closed, and unsuccessful runs are
+     * reduced to their traces.
+     * @returns false if the turn already has a run
      */
     async begin(run: NewRun, turnKey: string, attempt: string, progress: RunProgress): Promise<boolean> {
       const { sessionId, workflowId, version, draft } = run;
@@ -161,8 +159,8 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /**
-     * Takes the turn's run over from the attempt that holds it; undefined if none was begun, or the session has moved
-     * on to a later turn.
+     * Takes over the turn's run from the attempt that holds it. Returns undefined if no run was begun, or if the
+     * session has continued with a later turn.
      */
     async takeOver(turnKey: string, attempt: string): Promise<TakenRun | undefined> {
       const [taken] = await rows<
@@ -200,11 +198,11 @@ export function workflowRunStore(db: TenantDb) {
     },
 
     /**
-     * Counts the bytes of a run that has stopped. If it succeeded, its session continues from it, and earlier runs are
-     * reduced to their traces. If the tenant's runs exceed `maxBytes`, the oldest are deleted.
+     * Counts the bytes of a run that has stopped. If the run succeeded, its session continues from it, and earlier runs
+     * are reduced to their traces. If the tenant's runs exceed `maxBytes`, the oldest runs are deleted.
      */
     async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
-      // A single statement, because every turn ends with it.
+      // A single statement, because it runs at the end of every turn.
       const [settled] = await rows<{ sessionId: number; held: string }>(
         `WITH before AS (
            SELECT id, bytes FROM workflow_runs
@@ -236,7 +234,7 @@ export function workflowRunStore(db: TenantDb) {
       if (freed > 0) await count(-freed);
     },
 
-    /** Newest first; traces only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Lists runs, newest first; traces only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listOf(sessionId: number, { first, after }: Page): Promise<WorkflowRun[]> {
       const query = knex('workflow_runs')
         .select(knex.raw(columnsWithin(db, workflowRuns)))
@@ -247,7 +245,7 @@ export function workflowRunStore(db: TenantDb) {
       return listWithin<WorkflowRun>(db, query);
     },
 
-    /** Deletes up to `limit` runs of a day and before. @returns whether it deleted `limit` of them */
+    /** Deletes up to `limit` runs of this day or earlier. @returns whether `limit` runs were deleted, so that more may remain */
     async deleteUntil(day: string, days: number, limit: number): Promise<boolean> {
       const deleted = await rows<{ bytes: number }>(
         `DELETE FROM workflow_runs WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

@@ -55,7 +55,7 @@ export function stepsOf({ state, spent }: Pick<RunProgress, 'state' | 'spent'>):
   return state.trace.map((step, place) => ({ ...step, ...(spent[place] ?? noneSpent) }));
 }
 
-/** The run after calls of its last step with this usage. */
+/** Returns the run with the usage of calls added to its last step. */
 export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress {
   const spent = [...progress.spent];
   const place = progress.state.trace.length - 1;
@@ -68,13 +68,13 @@ export function withSpent(progress: RunProgress, usage: TurnUsage): RunProgress 
   return { ...progress, spent, usage: { ...sumOf(progress.usage, usage), contextTokens: 0 } };
 }
 
-/** The run after a call of its last step began or ended. */
+/** Returns the run with a call of its last step added or changed. */
 export function withCall(progress: RunProgress, call: ToolCall): RunProgress {
   const calls = new Map(progress.calls.map((each) => [each.callId, each]));
   return { ...progress, calls: [...calls.set(call.callId, call).values()] };
 }
 
-/** The run after it ended within its last step. */
+/** Returns the run with an error for its last step, within which the run ended. */
 export function cutBy(progress: RunProgress, error: NodeError, now: number): RunProgress {
   const { state } = progress;
   const last = state.trace.at(-1);

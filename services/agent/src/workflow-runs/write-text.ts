@@ -15,7 +15,7 @@ const cutWarnings: Partial<Record<FinishReason, string>> = {
 
 /**
  * Lets the model write a text like a reply, with passages and rounds of tool calls. The offline model follows no
- * instructions: it answers the message itself if the prompt contains that.
+ * instructions; if the prompt contains the user's message, it answers that message.
  */
 export async function* writeText(
   ports: Ports,
@@ -40,7 +40,8 @@ export async function* writeText(
   for await (const { finishReason, ...event } of reply) {
     output += event.text;
     end = finishReason ?? end;
-    // The text is only part of the response, so whether it was cut says nothing about the response.
+    // The finish reason is passed on only if the text is the whole response. Otherwise it would say nothing about the
+    // response.
     yield isRepeated ? { ...event, ...(finishReason && { finishReason }) } : { ...event, text: '' };
   }
   const warning = end && cutWarnings[end];

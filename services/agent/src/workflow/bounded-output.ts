@@ -7,8 +7,8 @@ export const storedLimits = { maxBytes: 1_000_000, maxDepth: 40, maxValues: 200_
 const maxTracedCharacters = 4_000;
 
 /**
- * Limits a node's output. A text is cut, and marked as cut. @throws Error for any other output that is too large,
- * because half of it would mean something else
+ * Limits the size of a node's output. A text is cut and marked as cut.
+ * @throws Error if any other output is too large, because half of it would have a different meaning
  */
 export function boundedOutput(output: Json): Json {
   const { problem } = measureJson(output, outputLimits);
@@ -20,7 +20,7 @@ export function boundedOutput(output: Json): Json {
     .replace(/\uFFFD$/u, '')}…`;
 }
 
-/** An output as a trace shows it: whole, or the beginning of its JSON. */
+/** Returns an output for the trace: the whole output, or the beginning of its JSON. */
 export function tracedOutput(output: Json): Json {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   return text.length > maxTracedCharacters ? `${text.slice(0, maxTracedCharacters).toWellFormed()}…` : output;

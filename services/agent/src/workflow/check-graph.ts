@@ -2,9 +2,9 @@ import { nodeOf, type WorkflowDefinition, type WorkflowIssue } from './definitio
 import { edgesOf } from './edges.ts';
 
 /**
- * Rules that a schema cannot express: edges lead to existing nodes, every node is reachable, labels of a router differ,
- * and every loop contains a `response`. All other nodes lead on, so every path reaches a `response`, and a turn runs
- * each node at most once.
+ * Checks rules that a schema cannot express: edges lead to existing nodes, every node is reachable, labels of a router
+ * differ, and every loop contains a `response`. All other nodes have a successor, so every path reaches a `response`,
+ * and a turn runs each node at most once.
  */
 export function checkGraph(definition: WorkflowDefinition): WorkflowIssue[] {
   return [
@@ -51,7 +51,7 @@ function repeatedLabels(definition: WorkflowDefinition): WorkflowIssue[] {
   });
 }
 
-/** One issue for each edge that closes a loop within a turn. */
+/** Returns one issue for each edge that closes a loop without a `response`. */
 function loopsWithoutResponse(definition: WorkflowDefinition): WorkflowIssue[] {
   const issues: WorkflowIssue[] = [];
   const done = new Set<string>();

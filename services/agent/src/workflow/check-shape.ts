@@ -9,14 +9,14 @@ export const definitionSchema: object = schema;
 type ValidateFunction = ReturnType<typeof compileSchema>;
 type ErrorObject = NonNullable<ValidateFunction['errors']>[number];
 
-/** Keywords whose errors only repeat that other keywords failed, whose errors are reported as well. */
+/** Keywords whose errors only summarize errors of other keywords, which are reported anyway. */
 const summaries = new Set(['allOf', 'if', '$ref', 'propertyNames', 'not']);
 
 const maxKeyLength = 100;
 
 let compiled: ValidateFunction | undefined;
 
-/** Compiles the schema; takes as long as one check of the largest definition. */
+/** Compiles the schema, which takes as long as one check of the largest definition. */
 export function compileShape(): ValidateFunction {
   return (compiled ??= compileSchema(definitionSchema, {
     dialect: '2020-12',
@@ -25,7 +25,7 @@ export function compileShape(): ValidateFunction {
   }));
 }
 
-/** The JSON Schema errors of a definition in plain words, one per path. */
+/** Returns the JSON Schema errors of a definition in plain words, one per path. */
 export function checkShape(definition: unknown): WorkflowIssue[] {
   const check = compileShape();
   if (check(definition)) return [];
@@ -39,7 +39,7 @@ export function checkShape(definition: unknown): WorkflowIssue[] {
   return [...issues].map(([path, message]) => ({ path, message }));
 }
 
-/** The only name that matches the pattern and is refused is `__proto__`. */
+/** Reports whether a name is forbidden. Only `__proto__` matches the pattern and is refused. */
 function isForbiddenName(error: ErrorObject): boolean {
   return error.keyword === 'not';
 }

@@ -86,18 +86,18 @@ export const definitionLimits = {
   maxDepth: 32,
   maxValues: 20_000,
   maxNodes: 200,
-  /** Tags and outputs in all templates together. */
+  /** Maximum tags and outputs, in all templates together. */
   maxTemplateTags: 1_000,
-  /** Characters within tags and outputs. */
+  /** Maximum characters within tags and outputs. */
   maxTemplateCode: 30_000,
-  /** Characters in all expressions together. */
+  /** Maximum characters in all expressions together. */
   maxExpressionCharacters: 10_000,
   maxIssues: 100,
-  /** Characters of a problem's path, and of its message. */
+  /** Maximum characters of an issue's path, and of its message. */
   maxIssueText: 500,
 };
 
-/** The node with an id; undefined if there is none, also for names that every object inherits. */
+/** Returns the node with this id; undefined if there is none. Names that every object inherits are not ids. */
 export function nodeOf(definition: WorkflowDefinition, id: string): WorkflowNode | undefined {
   return Object.hasOwn(definition.nodes, id) ? definition.nodes[id] : undefined;
 }

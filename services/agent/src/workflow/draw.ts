@@ -37,7 +37,8 @@ export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: []
   for (const [id, node] of Object.entries(definition.nodes)) {
     const drawn = new Set<string>();
     for (const { path, label, to, isWait } of edgesOf(node)) {
-      // If several edges lead to the same node, the trace does not say which was taken; the first one is numbered.
+      // If several edges lead to the same node, the trace does not show which edge was taken, so the first edge is
+      // numbered.
       const steps = drawn.has(to) ? [] : (way.get(`${id} ${to}`) ?? []);
       drawn.add(to);
       const text = [steps.join(', '), label].filter((part) => part !== '').join(': ');
@@ -50,7 +51,7 @@ export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: []
   return [...lines, ...styles(definition, run, nameOf, taken), ''].join('\n');
 }
 
-/** The numbers of the steps between each pair of nodes. */
+/** Returns the numbers of the steps that led from one node to another, for each such pair. */
 function wayOf({ trace }: DrawnRun): Map<string, number[]> {
   const way = new Map<string, number[]>();
   trace.slice(1).forEach(({ nodeId }, index) => {

@@ -10,7 +10,7 @@ export interface Edge {
   isWait?: boolean;
 }
 
-/** The edges that leave a node, in the order of its fields. */
+/** Returns the edges that leave a node, in the order of its fields. */
 export function edgesOf(node: WorkflowNode): Edge[] {
   return [...ownEdges(node), ...('onError' in node ? [edge('onError', 'on error', node.onError)] : [])];
 }

@@ -458,7 +458,7 @@ test('states are never changed', (t) => {
   );
 });
 
-/** 49 conditions that each evaluate for some milliseconds. */
+/** A workflow of 49 conditions, each of which evaluates for some milliseconds. */
 const slow = workflow(
   Object.fromEntries([
     ...Array.from({ length: 49 }, (_, index) => [

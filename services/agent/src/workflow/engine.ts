@@ -32,9 +32,9 @@ import { compileTemplate, renderJson } from './templates.ts';
 export interface WorkflowTurn {
   message: string;
   session: WorkflowSession;
-  /** Null until it is verified. */
+  /** The person's identity; null until it is verified. */
   identity: JsonObject | null;
-  /** Override the variables of the definition and of the session, before the first node. */
+  /** Replace the variables of the definition and of the session, before the first node runs. */
   variables?: JsonObject;
 }
 
@@ -48,12 +48,12 @@ export type WorkflowEngine = ReturnType<typeof workflowEngine>;
 
 export const maxNodesOfTurn = 50;
 
-/** Limit of processor time for all evaluations of one node. */
+/** Maximum processor time for all evaluations of one node. */
 const maxNodeMs = 50;
 const maxTurnMs = 200;
 /**
- * Multiplies that limit. With less, nodes that evaluate within a millisecond fail on a busy machine; with more, other
- * work waits too long for one node.
+ * The maximum factor by which the limit is raised if the machine has suspended the thread. With a smaller factor, nodes
+ * that need a millisecond would fail on a busy machine; with a larger one, other work would wait too long for one node.
  */
 const nodePatience = 4;
 const maxMessageLength = 300;
@@ -102,8 +102,8 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
   }
 
   /**
-   * Runs one node, or up to the effect that it asks for. Returns a state that is not `running` unchanged. @param budget
-   * the turn's; it is consumed
+   * Runs one node, to its end or to the effect that it asks for. Returns a state that is not `running` unchanged.
+   * @param budget the remaining budget of the turn, which is consumed
    */
   function step(definition: WorkflowDefinition, state: WorkflowState, budget = evaluationBudget()): WorkflowState {
     if (state.status !== 'running') return state;
@@ -142,8 +142,8 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
   }
 
   /**
-   * Accepts the outcome of the effect that a state waits for. @throws Error if the key is another effect's, whose
-   * outcome was accepted before
+   * Accepts the outcome of the effect that a state waits for.
+   * @throws Error if the key belongs to another effect, whose outcome was accepted earlier
    */
   function resume(
     definition: WorkflowDefinition,
@@ -241,7 +241,7 @@ function chooseCase(node: ConditionNode, scope: Scope): { next: string; output: 
   return { next: node.otherwise, output: null };
 }
 
-/** After an unknown label the router asks once more, then takes the fallback. */
+/** Continues after a router. If the model's label is unknown, asks the model once more, then takes the fallback. */
 function routed(
   state: WorkflowState,
   node: RouterNode,
@@ -281,7 +281,7 @@ function stored(
   return failed(state, 'WORKFLOW_LIMIT', stateTooLarge(problem), endedAt);
 }
 
-/** Adds a warning to the last step, unless that has failed. */
+/** Adds a warning to the last step, unless that step has failed. */
 function warned(state: WorkflowState, warning: NodeError | undefined): WorkflowState {
   const last = state.trace.at(-1);
   if (!warning || !last || last.error) return state;
@@ -302,8 +302,8 @@ function responded(state: WorkflowState, node: ResponseNode, scope: Scope, ended
 }
 
 /**
- * The part of a response that later nodes can read. A response is sent even if no room remains to store it, so that the
- * session can continue.
+ * Returns the part of a response that later nodes can read. The response is sent even if there is no room to store it,
+ * so that the session can continue.
  */
 function keptReply({ node, nodes, variables }: WorkflowState, { text }: WorkflowReply): NodeResult {
   const kept = { output: { text: boundedOutput(text) } };
@@ -315,7 +315,7 @@ function stateTooLarge(problem: string): NodeError {
   return { code: 'STATE_TOO_LARGE', message: `What the nodes have put out ${problem}` };
 }
 
-/** Content that cannot be rendered is omitted, and the text is sent without it. */
+/** Renders structured content. If that fails, the content is omitted and the text is sent without it. */
 function contentOf(
   node: ResponseNode,
   scope: Scope,
@@ -331,7 +331,7 @@ function contentOf(
   }
 }
 
-/** Ends a node and moves to the next. */
+/** Ends a node and moves to the next node. */
 function moved(state: WorkflowState, next: string | null, result: NodeResult, endedAt: number): WorkflowState {
   const { output = null, error = null } = result;
   return {
@@ -379,7 +379,7 @@ const turnTooLong: NodeError = {
   message: `The nodes of a turn evaluate for at most ${maxTurnMs} ms`,
 };
 
-/** @returns undefined if the work takes longer than `ms` */
+/** Runs work within the budget. @returns undefined if the work takes longer than `ms` */
 function spend<Result extends object>(budget: EvaluationBudget, ms: number, work: () => Result): Result | undefined {
   const startedAt = processorMs();
   try {
@@ -406,7 +406,7 @@ function shortText(text: string): string {
   return (text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text).toWellFormed();
 }
 
-/** An object with the field if the value is defined, otherwise an empty object. */
+/** Returns an object with the field if the value is defined, otherwise an empty object. */
 function given<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
   return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
 }

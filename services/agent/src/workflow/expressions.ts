@@ -19,7 +19,7 @@ export class ExpressionError extends Error {}
 const maxTextLength = 100_000;
 const maxListLength = 10_000;
 const maxReasonLength = 200;
-/** Maximum nesting of brackets: the parser backtracks at each one that is not closed. */
+/** Maximum nesting of brackets, because the parser backtracks at each bracket that is not closed. */
 const maxDepth = 200;
 
 const { BOOL, BYTES, DOUBLE, INT, STRING } = CelScalar;
@@ -40,7 +40,7 @@ const env = celEnv({
       within(maxTextLength, left, right);
       return new Uint8Array([...left, ...right]);
     }),
-    // Copied, because reading nested views would be slower with each `+`.
+    // Copies the lists, because views would be nested deeper, and read more slowly, with each `+`.
     celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
       within(maxListLength, { length: left.size }, { length: right.size });
       return [...left, ...right];
@@ -55,7 +55,8 @@ const kept = new LRUCache<string, Expression>({ max: 2_000 });
 
 /**
  * Compiles a CEL expression. JSON numbers are doubles, as in CEL; arithmetic of a double and an int gives a double.
- * Evaluation has no time limit of its own: call it within one, as the engine does. @throws ExpressionError
+ * Evaluation has no time limit of its own, so call it within one, as the engine does.
+ * @throws ExpressionError
  */
 export function compileExpression(text: string): Expression {
   const known = kept.get(text);
@@ -82,7 +83,7 @@ function compile(text: string): Expression {
   }
 }
 
-/** A lower bound for the nesting of brackets; those in string literals count too. */
+/** Returns a lower bound for the nesting of brackets, including brackets in string literals. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -100,7 +101,10 @@ function truthOf(value: unknown): boolean {
   return value;
 }
 
-/** CEL determines an object's type by `constructor`, which data may have as a key; a Map is only read by its keys. */
+/**
+ * Converts a scope to Maps. CEL determines an object's type by `constructor`, which may be a key in data; a Map is read
+ * by its keys only.
+ */
 function celScope(scope: Scope): Record<string, CelData> {
   const known = celScopes.get(scope);
   if (known) return known;
@@ -109,7 +113,7 @@ function celScope(scope: Scope): Record<string, CelData> {
   return made;
 }
 
-/** The cases of a node share one converted scope. */
+/** Converted scopes, so that the cases of a node share one. */
 const celScopes = new WeakMap<Scope, Record<string, CelData>>();
 
 type CelData = string | number | boolean | null | CelData[] | Map<string, CelData>;
@@ -183,7 +187,7 @@ function walk(expr: Expr | undefined, local: ReadonlySet<string>, reads: NameRea
 /** Operators that the environment does not list as functions. */
 const operatorNames = new Set(['_&&_', '_||_', '_?_:_', '_[_]', '@not_strictly_false']);
 
-/** `a.b["c"]` as its literal segments; undefined if it does not begin with a name. */
+/** Returns the literal segments of a path such as `a.b["c"]`; undefined if the expression does not begin with a name. */
 function nameRead(expr: Expr | undefined): NameRead | undefined {
   const kind = expr?.exprKind;
   if (kind?.case === 'identExpr') return [kind.value.name];
@@ -211,7 +215,7 @@ function checkPattern(name: string, [pattern]: Expr[]): void {
   }
 }
 
-/** The parser's message is `<input>:1:3: found + but expecting …`. */
+/** Returns the place from the parser's message, e.g. `<input>:1:3: found + but expecting …`. */
 function placeOf(error: unknown): string {
   const [, line, column] = /^<input>:(\d+):(\d+):/u.exec(error instanceof Error ? error.message : '') ?? [];
   return line === undefined ? '' : `: line ${line}, column ${column}`;

@@ -6,7 +6,10 @@ export interface WorkflowReferences {
   actionIds: { id: number; path: string }[];
 }
 
-/** The agents' resources that a definition names, with their paths, so that the caller can check that they exist. */
+/**
+ * Returns the resources that a definition names (knowledge bases, tools, actions) with their paths, so that the caller
+ * can check that they exist.
+ */
 export function references(definition: WorkflowDefinition): WorkflowReferences {
   const found: WorkflowReferences = { knowledgeBaseIds: [], connectorTools: [], actionIds: [] };
 

@@ -17,7 +17,7 @@ const names = ['message', 'variables', 'session', 'identity', 'nodes'];
 const sessionFields = ['id', 'clientExternalId', 'metadata', 'startedAt'];
 const nodeFields = ['output', 'error'];
 
-/** The scope of a node. All variables and nodes of the definition exist in it; those without a value are null. */
+/** Returns the scope of a node. It contains all variables and nodes of the definition; those without a value are null. */
 export function scopeOf(definition: WorkflowDefinition, state: WorkflowState): Scope {
   const nodes = Object.keys(definition.nodes).map((id) => {
     const { output = null, error = null } = (Object.hasOwn(state.nodes, id) && state.nodes[id]) || {};
@@ -33,7 +33,7 @@ export function scopeOf(definition: WorkflowDefinition, state: WorkflowState): S
   };
 }
 
-/** Returns a function that reports names which do not exist in a definition. */
+/** Returns a function that checks names, and reports those that do not exist in the definition. */
 export function nameChecker(definition: WorkflowDefinition): (read: NameRead) => string | undefined {
   const variables = new Set([...Object.keys(definition.variables ?? {}), ...outputsOf(definition)]);
   const nodes = new Set(Object.keys(definition.nodes));

@@ -6,15 +6,12 @@ type Request = Pick<TenantRequest, 'caller' | 'signal'>;
 
 /** Queues all evaluations and checks of this process, which share its one thread. */
 const queue = fairQueue({ inFlight: 4, shares: { tenant: { inFlight: 2 } } });
-/** Checks, which clients may request at will: one per tenant at a time. */
+/** Queues checks, which clients may request at any time: one per tenant at a time. */
 const checks = fairQueue({
   shares: { tenant: { inFlight: 1, waiting: 20, label: 'to check workflows of this tenant' } },
 });
 
-/**
- * Runs synchronous work of a tenant after pending I/O of the process. At most two pieces of a tenant run before another
- * tenant is served.
- */
+/** Runs synchronous work of a tenant after the process's pending I/O. After at most two pieces of one tenant, another tenant is served. */
 export async function shareProcessor<Result>({ caller, signal }: Request, work: () => Result): Promise<Result> {
   const release = await queue.enter({ tenant: caller.tenantId }, () => signal);
   try {
@@ -29,9 +26,9 @@ export async function shareProcessor<Result>({ caller, signal }: Request, work: 
 const minPauseMs = 2;
 
 /**
- * The same for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the tenant's next
- * piece waits as long as this one took, so that one tenant uses at most half of the thread.
- * @param continues whether this belongs to work already begun, which is not refused
+ * Like `shareProcessor`, for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the
+ * tenant's next piece waits as long as this one took, so that one tenant uses at most half of the thread.
+ * @param continues whether this is part of work that has already begun; such work is not refused
  * @throws DomainError `tooManyRequests`
  */
 export async function shareChecks<Result>(request: Request, work: () => Result, continues = false): Promise<Result> {

@@ -8,10 +8,10 @@ import type { StructuredContent } from './structured-content.ts';
 export interface WorkflowState {
   version: 1;
   /**
-   * - `running`: `node` is next.
+   * - `running`: `node` runs next.
    * - `calling`: the caller carries out `effect` for `node`.
-   * - `waiting`: the turn has ended; the next message goes on with `node`.
-   * - `ended`: the turn has ended; the next message begins anew.
+   * - `waiting`: the turn has ended; the next message continues with `node`.
+   * - `ended`: the turn has ended; the next message starts the workflow again.
    * - `failed`: the turn has failed, see `failure`.
    */
   status: 'running' | 'calling' | 'waiting' | 'ended' | 'failed';
@@ -21,7 +21,7 @@ export interface WorkflowState {
   identity: JsonObject | null;
   variables: JsonObject;
   nodes: Record<string, NodeResult>;
-  /** How often each node was begun in the session. Effect keys contain these numbers, so a key never recurs. */
+  /** How often each node was begun in the session. Effect keys contain these numbers, so that no key is used twice. */
   visits: Record<string, number>;
   /** Nodes begun in this turn. */
   visited: number;
@@ -78,7 +78,7 @@ export interface WorkflowTraceStep {
 
 interface EffectBase {
   nodeId: string;
-  /** The same call has the same key in every attempt; different calls never share one. */
+  /** Identifies the call: the same in every attempt, and different for different calls. */
   key: string;
   timeoutMs?: number;
 }
@@ -91,7 +91,7 @@ export interface LlmEffect extends EffectBase {
   knowledgeBaseId?: number;
   topK?: number;
   tools?: ToolReference[];
-  /** Whether the response after the node only repeats its text, so that it can be streamed while it is written. */
+  /** Whether the response after this node only repeats the node's text, so that the text can be streamed while it is written. */
   isRepeated: boolean;
 }
 

@@ -35,7 +35,7 @@ const list = z.strictObject({
   items: z.array(z.strictObject({ title: line, description: text.optional(), url: link.optional() })).max(100),
 });
 
-/** Discriminated by kind, so that problems refer to the kind that was meant. */
+/** Discriminated by kind, so that reported problems are those of the given kind. */
 const structuredContent = z.discriminatedUnion('kind', [card, table, list]);
 
 export type StructuredContent = z.output<typeof structuredContent>;

@@ -11,7 +11,7 @@ export interface Template {
   /** Like `text`; but for a template that is exactly one output, `{{ … }}`, returns the value itself. */
   value(scope: Scope): Json;
   reads: NameRead[];
-  /** The name whose value the template writes unchanged and alone; undefined for any other template. */
+  /** Set if the template consists of one name, whose value it writes unchanged. */
   repeats?: NameRead | undefined;
 }
 
@@ -23,18 +23,18 @@ export const templateLimits = { maxCharacters: 100_000, maxBytes: 262_144, maxDe
 const memoryUnits = 1_000_000;
 const maxReasonLength = 200;
 
-/** Disabled: `capture` stores text that no limit counts; counters are not part of the scope. */
+/** Disabled: `capture` stores text that no limit counts, and counters are not part of the scope. */
 const disabledTags = ['capture', 'increment', 'decrement', 'cycle'];
 
 /**
- * Disabled: the first ones nest a list in itself, so that few steps make an endless text; the others vary from one
- * rendering to the next.
+ * Disabled: the first three can nest a list in itself, so that few steps make an endless text; the results of the
+ * others vary from one rendering to the next.
  */
 const disabledFilters = ['push', 'unshift', 'group_by', 'sample', 'sha256', 'hmac_sha256'];
 
 const texts = dialect(templateEngine());
 const values = dialect(templateEngine());
-// Values keep their type; in texts, `outputEscape` formats them.
+// Values keep their type here. In `texts`, `outputEscape` formats them.
 Object.assign(values.options, { outputEscape: undefined });
 
 const kept = new LRUCache<string, Template>({ max: 2_000, maxSize: 4_194_304 });
@@ -51,12 +51,12 @@ export function compileTemplate(source: string): Template {
   return made;
 }
 
-/** The number of tags and outputs, which determines the time of parsing. */
+/** Returns the number of tags and outputs, which determines the time of parsing. */
 export function countTags(source: string): number {
   return (source.match(/\{[{%]/gu) ?? []).length;
 }
 
-/** The number of characters within tags and outputs, which determines it too. */
+/** Returns the number of characters within tags and outputs, which also determines the time of parsing. */
 export function countCode(source: string): number {
   const opening = /\{[{%]/gu;
   let characters = 0;
@@ -68,7 +68,10 @@ export function countCode(source: string): number {
   return characters;
 }
 
-/** The end of a tag or output. Quoted closings do not count; an unclosed one extends to the end of the text. */
+/**
+ * Returns the index at which a tag or output ends. Closing signs within quotes do not count. A tag or output that is
+ * not closed ends with the text.
+ */
 function endOfCode(source: string, from: number, closing: string): number {
   const sign = closing === '}}' ? /\}\}|["']/gu : /%\}|["']/gu;
   sign.lastIndex = from;
@@ -89,7 +92,7 @@ export function renderJson(json: Json, scope: Scope): Json {
   return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, renderJson(each, scope)]));
 }
 
-/** All strings of JSON, by path. */
+/** Yields all strings of a JSON value with their paths. */
 export function* templatesOf(json: Json, path: string): Generator<{ path: string; source: string }> {
   if (typeof json === 'string') yield { path, source: json };
   else if (typeof json === 'object' && json !== null) {
@@ -113,7 +116,7 @@ function compile(source: string): Template {
   return { text, value, reads, repeats: isPlain(only) && reads.length === 1 ? reads[0] : undefined };
 }
 
-/** Whether an output is only a path, `{{ a.b }}`, without filter or operator. */
+/** Reports whether an output is only a path, `{{ a.b }}`, without filter or operator. */
 function isPlain({ value: { filters, initial } }: Output): boolean {
   const [first, ...more] = initial.postfix;
   return filters.length === 0 && more.length === 0 && TypeGuards.isPropertyAccessToken(first);
@@ -128,7 +131,7 @@ function renderText(parsed: ReturnType<Liquid['parse']>, scope: Scope): string {
       if (emitter.buffer.length > templateLimits.maxCharacters) throw new TemplateError('its text is too long');
     },
   };
-  // Like `renderSync`, but bounds the text while it is written.
+  // Like `renderSync`, but limits the text while it is written.
   toValueSync(texts.renderer.renderTemplates(parsed, context, emitter) as Generator<unknown, unknown>);
   return emitter.buffer.toWellFormed();
 }
@@ -150,7 +153,7 @@ function reasoned<Result>(render: () => Result): Result {
   }
 }
 
-/** The message of liquidjs, without its quotation of the template. */
+/** Returns the message of liquidjs, without its quotation of the template. */
 function reasonOf(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : 'it fails').split('\n');
   return (line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}…` : line).toWellFormed();

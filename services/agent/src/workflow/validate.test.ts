@@ -311,7 +311,7 @@ function nested(depth: number): Json {
 const many = (count: number, node: (index: number) => WorkflowNode) =>
   workflow(Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, node(index)])));
 
-/** True in the third place: the definition is valid, and its evaluation is bounded instead. */
+/** `true` in the third place means: the definition is valid, and instead the evaluation is limited. */
 const hostile: [string, () => unknown, true?][] = [
   ['10,000 nodes', () => many(10_000, (index) => say('a', { next: `n${index + 1}` }))],
   [
@@ -362,7 +362,7 @@ const hostile: [string, () => unknown, true?][] = [
 const chained = (text: (index: number) => string) =>
   many(12, (index) => say(text(index), index < 11 ? { next: `n${index + 1}` } : {}));
 
-/** The least of three runs, because other processes interfere. */
+/** Returns the shortest of three runs, because other processes interfere. */
 function cost(work: () => unknown): number {
   const costs = [1, 2, 3].map(() => {
     const { user, system } = process.threadCpuUsage();
@@ -398,7 +398,7 @@ test.serial(
     for (let index = 0; index < 9; index += 1)
       nodes[`a${index}`] = say('{{ message | upcase }}'.repeat(110), index < 8 ? { next: `a${index + 1}` } : {});
     t.deepEqual(validate(workflow(nodes)), []);
-    // Each round has other texts, so that nothing is compiled yet.
+    // Each round has different texts, so that none is compiled yet.
     let round = 0;
     const took = cost(() => {
       round += 1;

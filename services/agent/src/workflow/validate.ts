@@ -8,15 +8,15 @@ import { definitionLimits, type WorkflowDefinition, type WorkflowIssue } from '.
 import { references, type WorkflowReferences } from './references.ts';
 
 /**
- * A safety limit; the limits of definitions already bound the cost. The largest definition takes about 15 ms, three
- * times that if it is the first of its process or the machine is busy.
+ * A safety limit, because the limits of definitions already bound the time. Checking the largest definition takes about
+ * 15 ms; up to three times that if it is the process's first check, or if the machine is busy.
  */
 const maxMs = 100;
 
 /**
- * The problems of a definition, at most 100: first those of its form, by the JSON Schema; if there are none, those of
- * its graph, templates and expressions. Empty if it can be run, provided that its `references` exist. Takes bounded
- * time for any input.
+ * Returns the problems of a definition, at most 100: those that its JSON Schema finds or, if there are none, those of
+ * its graph, templates and expressions. An empty list means that the definition can be run, provided that its
+ * `references` exist. Takes bounded time for any input.
  */
 export function validate(definition: unknown): WorkflowIssue[] {
   return inspect(definition).issues;
@@ -24,11 +24,11 @@ export function validate(definition: unknown): WorkflowIssue[] {
 
 export interface Inspection {
   issues: WorkflowIssue[];
-  /** The resources that it names; undefined if its form is wrong. */
+  /** The resources that the definition names; undefined if its form is wrong. */
   references?: WorkflowReferences;
 }
 
-/** `validate`, and the references of the same definition. */
+/** Returns the result of `validate`, together with the references of the definition. */
 export function inspect(definition: unknown): Inspection {
   const tooLarge = sizeIssue(definition);
   if (tooLarge) return { issues: [tooLarge] };
@@ -40,7 +40,7 @@ export function inspect(definition: unknown): Inspection {
 
 let isWarm = false;
 
-/** Compiles once at start, so that the first definition checked is not charged for it. */
+/** Compiles everything once at the start, so that this time does not count for the first definition that is checked. */
 function warmUp(): void {
   if (isWarm) return;
   isWarm = true;
@@ -63,7 +63,7 @@ const smallDefinition: WorkflowDefinition = {
   },
 };
 
-/** The first problems, with names and paths from the definition shortened. */
+/** Returns the first problems. Names and paths that come from the definition are shortened. */
 export function boundedIssues(issues: readonly WorkflowIssue[]): WorkflowIssue[] {
   return issues
     .slice(0, definitionLimits.maxIssues)
@@ -75,7 +75,7 @@ function boundedText(text: string): string {
   return text.length > maxIssueText ? `${text.slice(0, maxIssueText - 1)}…`.toWellFormed() : text;
 }
 
-/** Whether `validate` finds nothing. */
+/** Reports whether `validate` finds no problem. */
 export function isValid(definition: unknown): definition is WorkflowDefinition {
   return validate(definition).length === 0;
 }

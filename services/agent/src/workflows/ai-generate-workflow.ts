@@ -9,7 +9,7 @@ import { type GeneratedDefinition, generateDefinition, generatingChain } from '.
 
 const generation = z.object({ prompt: text(4_000) });
 
-/** Nothing is saved. @throws DomainError as `generateDefinition` */
+/** Generates a definition without saving it. @throws DomainError the errors of `generateDefinition` */
 export async function aiGenerateWorkflow(
   ports: Ports,
   request: TenantRequest,

@@ -3,11 +3,11 @@ import { parseJson } from '@parley/kernel/json';
 import type { ToolDescription } from '@parley/protos/parley/action/v1/action';
 import type { Ports } from '../ports.ts';
 
-/** Characters per kind. */
+/** Maximum characters for each kind of resource. */
 const maxLength = 12_000;
 const listTimeoutMs = 10_000;
 
-/** The resources that a definition may name, as JSON for a model, as many as fit. @throws DomainError `unavailable` */
+/** Returns the resources that a definition may name, as many as fit, as JSON for a model. @throws DomainError `unavailable` */
 export async function availableThings(
   { knowledge, action }: Pick<Ports, 'knowledge' | 'action'>,
   { caller, signal }: TenantRequest,

@@ -6,7 +6,7 @@ import { sharedPatch } from './json-patch.ts';
 import { workflowStore } from './workflow-store.ts';
 import { workflowVersionStore } from './workflow-version-store.ts';
 
-/** The RFC 6902 patch from one version to another, or to the draft. @throws DomainError `notFound` */
+/** Returns the RFC 6902 patch from one version to another, or to the draft. @throws DomainError `notFound` */
 export async function compareWorkflowVersions(
   { database }: Pick<Ports, 'database'>,
   request: TenantRequest,

@@ -6,7 +6,8 @@ import { boundedIssues, inspect } from '../workflow/validate.ts';
 import { missingReferences } from './missing-references.ts';
 
 /**
- * The problems of a definition, including resources that the tenant does not have. @param continues as in `shareChecks`
+ * Returns the problems of a definition, including resources that the tenant does not have. @param continues as in
+ * `shareChecks`
  * @throws DomainError `unavailable`, `tooManyRequests`
  */
 export async function definitionIssues(

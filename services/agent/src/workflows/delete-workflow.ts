@@ -17,7 +17,8 @@ export async function deleteWorkflow(
   workflowId: number,
 ): Promise<boolean> {
   return inWorkflow(ports, request, workflowId, async (db, { id }) => {
-    // A transaction that attaches the workflow to an agent holds its shared lock until the commit.
+    // A concurrent transaction that attaches the workflow to an agent holds the workflow's shared lock until its
+    // commit.
     const attached = await agentStore(db).listWithWorkflow(id, maxNamed + 1);
     if (attached.length > 0) throw conflict(`Workflow ${id} is attached to ${namesOf(attached)}`, 'WORKFLOW_ATTACHED');
     await workflowStore(db).markDeleted(id);

@@ -3,13 +3,14 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { createPatch, type Operation } from 'rfc6902';
 import { shareChecks } from '../workflow/share-processor.ts';
 
-/** Bounds the product of two lists' lengths, which the shortest patch costs. */
+/** Limits the product of the lengths of two lists, which is the cost of the shortest patch. */
 const maxCells = 40_000;
 const maxMs = 250;
 
 /**
- * `jsonPatch` within the tenant's share of the processor. @param continues as in `shareChecks` @throws DomainError
- * `tooManyRequests`
+ * Runs `jsonPatch` within the tenant's share of the processor.
+ * @param continues as in `shareChecks`
+ * @throws DomainError `tooManyRequests`
  */
 export async function sharedPatch(
   request: Pick<TenantRequest, 'caller' | 'signal'>,
@@ -20,9 +21,7 @@ export async function sharedPatch(
   return shareChecks(request, () => jsonPatch(from, to), continues);
 }
 
-/**
- * An RFC 6902 patch from `from` to `to`. It is short if that takes bounded time; otherwise it replaces whole values.
- */
+/** Returns an RFC 6902 patch from `from` to `to`. Where the shortest patch would take too long, it replaces whole values. */
 export function jsonPatch(from: unknown, to: unknown): Operation[] {
   const patch = withinProcessorTime(maxMs, () =>
     createPatch(from, to, (before: unknown, after: unknown, pointer) => {

@@ -3,12 +3,13 @@ import type { Ports } from '../ports.ts';
 import type { WorkflowIssue } from '../workflow/definition.ts';
 import type { WorkflowReferences } from '../workflow/references.ts';
 
-/** Longer than the action service waits for connectors. */
+/** Longer than the action service's own timeout for connectors. */
 const listTimeoutMs = 10_000;
 
 /**
- * The resources in a definition that are absent, deleted or another tenant's. A tool whose connector cannot be asked
- * counts as existing, so that an outage of its server does not prevent publishing. @throws DomainError `unavailable`
+ * Returns the resources in a definition that are absent, deleted or another tenant's. A tool counts as existing if its
+ * connector cannot be asked, so that an outage of the connector's server does not prevent publishing.
+ * @throws DomainError `unavailable`
  */
 export async function missingReferences(
   ports: Pick<Ports, 'knowledge' | 'action'>,

@@ -13,14 +13,14 @@ import { workflowVersionStore } from './workflow-version-store.ts';
 const maxChecks = 3;
 
 /**
- * Publishes the draft as the next version. If it equals the published version nothing changes, so a retry, or a
- * concurrent call, creates no second version. @throws DomainError `notFound`; `invalid` with every problem of the
- * draft; `conflict` if the draft keeps changing
+ * Publishes the draft as the next version. Nothing changes if the draft equals the published version, so that a retry
+ * or a concurrent call creates no second version.
+ * @throws DomainError `notFound`; `invalid` with every problem of the draft; `conflict` if the draft keeps changing
  */
 export async function publishWorkflow(ports: Ports, request: TenantRequest, workflowId: number): Promise<Workflow> {
   const id = requireId('Workflow', workflowId);
   for (let checks = 0; checks < maxChecks; checks += 1) {
-    // Calls to other services precede the row lock.
+    // Other services are called before the row is locked.
     const { draft } = await ports.database.read(request.caller.tenantId, (db) => workflowStore(db).get(id));
     const issues = await definitionIssues(ports, request, draft);
     if (issues.length > 0) throw invalid(...issues.map((issue) => ({ ...issue, path: pathOf(issue.path) })));

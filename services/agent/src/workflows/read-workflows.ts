@@ -21,7 +21,7 @@ export async function listWorkflows(
   return database.transact(caller.tenantId, (db) => workflowStore(db).list());
 }
 
-/** Newest first. @throws DomainError `notFound` */
+/** Lists versions, newest first. @throws DomainError `notFound` */
 export async function listWorkflowVersions(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -6,8 +6,8 @@ import type { WorkflowIssue } from '../workflow/definition.ts';
 import { definitionIssues } from './definition-issues.ts';
 
 /**
- * Empty if the definition could be published. @throws DomainError `invalid` for input that no draft may contain;
- * `unavailable`
+ * Returns the problems of a definition; none if it could be published.
+ * @throws DomainError `invalid` for input that no draft may contain; `unavailable`
  */
 export async function validateWorkflow(
   ports: Pick<Ports, 'knowledge' | 'action'>,

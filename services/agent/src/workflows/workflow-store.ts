@@ -33,7 +33,8 @@ export function workflowStore(db: TenantDb) {
         tenantId,
         id: parseId(id) ?? 0,
       });
-      // Read by a separate statement, because the one that waited for the lock does not see a version published in the meantime.
+      // Read by a separate statement: a statement that waited for the lock does not see versions published in the
+      // meantime.
       return this.get(id);
     },
     /** Prevents deletion until the commit. @throws DomainError `notFound` */
@@ -45,7 +46,7 @@ export function workflowStore(db: TenantDb) {
       const query = live().select(knex.raw(columnsWithin(db, workflows)));
       return listWithin<Workflow>(db, query.orderBy('id'));
     },
-    /** Counts the tenant's workflows. Until the commit no other transaction does. */
+    /** Counts the tenant's workflows. No other transaction can count them until this one commits. */
     async lockedCount(): Promise<number> {
       await rows(
         `SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.workflows'), cast(:tenantId AS integer))`,

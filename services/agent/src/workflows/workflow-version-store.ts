@@ -5,7 +5,7 @@ import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type WorkflowVersion, workflowVersions } from './workflow.ts';
 
-/** Versions never change. Those of a deleted workflow can still be read. */
+/** Reads and inserts versions, which never change. Versions of a deleted workflow can still be read. */
 export function workflowVersionStore(db: TenantDb, workflowId: number) {
   const { knex, tenantId } = db;
   const mine = () => knex<WorkflowVersion>('workflow_versions').where({ tenantId, workflowId });
@@ -22,7 +22,7 @@ export function workflowVersionStore(db: TenantDb, workflowId: number) {
       if (!found) throw notFound('Workflow version', version);
       return found;
     },
-    /** Newest first. */
+    /** Lists versions, newest first. */
     async list(): Promise<WorkflowVersion[]> {
       const query = mine().select(knex.raw(columnsWithin(db, workflowVersions)));
       return listWithin<WorkflowVersion>(db, query.orderBy('version', 'desc'));

@@ -56,7 +56,7 @@ export async function modelOn(
   return { model, server, logged };
 }
 
-/** A request with one user message. */
+/** Returns a request with one user message. */
 export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
   return { system: 'You are Ada.', messages: [{ role: 'user', text }], ...more };
 }
@@ -73,7 +73,7 @@ export function textOf(events: ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 }
 
-/** The whole text of an answer, with its end. */
+/** Returns the whole text of an answer, with its end. */
 export async function answerOf(model: Model, request: ModelRequest) {
   const events = await eventsOf(model.stream(request, uncancelled));
   return { ...events.at(-1), text: textOf(events) };

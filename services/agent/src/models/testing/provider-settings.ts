@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '../model-settings.ts';
 
-/** A provider as its settings' defaults have it. */
+/** A provider with the default settings. */
 export const defaultProvider: ProviderSettings = {
   id: 'HOSTED_SMALL_MODEL',
   api: 'openai-compatible',

@@ -10,8 +10,8 @@ interface Recorded {
 export type RecordedName = `${'anthropic' | 'google' | 'openai'}-${string}`;
 
 /**
- * Recorded responses of providers from `answers/`, in the order of their use, without pauses. They report usage only in the
- * provider's own format, so the billed usage is given beside them.
+ * Returns recorded responses of providers from `answers/`, in order of use, without pauses. They report usage only in
+ * the provider's own format, so the billed usage is stored beside them.
  */
 export function recordedAnswers(name: RecordedName): ModelAnswer[] {
   const file = new URL(`answers/${name}.json`, import.meta.url);
@@ -22,7 +22,7 @@ export function recordedAnswers(name: RecordedName): ModelAnswer[] {
   });
 }
 
-/** The answer that the server gives each time. */
+/** Returns the first of the recorded responses. */
 export function recordedAnswer(name: RecordedName): ModelAnswer {
   const [answer = {}] = recordedAnswers(name);
   return answer;

@@ -14,10 +14,10 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** A valid definition of up to 80 nodes, with nodes of all kinds and loops through responses. */
+/** Returns a valid definition of up to 80 nodes, with nodes of all kinds and loops through responses. */
 export function randomWorkflow(random: Random): WorkflowDefinition {
   const upTo = (max: number) => Math.floor(random() * max);
-  // Some are longer than the limit of a turn, and reach it.
+  // Some definitions have more nodes than a turn may run, so that the limit is reached.
   const isLong = random() < 0.05;
   const count = isLong ? 80 : 2 + upTo(random() < 0.2 ? 79 : 15);
   const id = (index: number) => `${'abcdef'[index % 6]}_${index}`;
@@ -25,8 +25,8 @@ export function randomWorkflow(random: Random): WorkflowDefinition {
     ? (['llm', 'tool'] as const)
     : (['llm', 'router', 'condition', 'tool', 'action', 'response'] as const);
   const nodes: [string, WorkflowNode][] = [];
-  // Within a turn a node leads only to later ones, so that every loop contains a response. The next node is always
-  // among its targets.
+  // Within a turn a node leads only to later nodes, so that every loop contains a response. The next node is always
+  // among the targets.
   const later = (index: number) => id(index + 1 + upTo(Math.min(4, count - 1 - index)));
 
   for (let index = 0; index < count; index += 1) {
@@ -99,10 +99,10 @@ const expressions = [
   'message.size() > 3',
   'identity != null && identity.name == "Ada"',
   'type(variables.v2) == list && variables.v2.exists(x, x == 2)',
-  'variables.v4.trim() == "x"', // fails for all but texts
+  'variables.v4.trim() == "x"', // fails unless the variable is a text
 ];
 
-/** An outcome that a provider or server might return. */
+/** Returns an outcome that a provider or server might return. */
 export function randomOutcome(random: Random, effect: WorkflowEffect): EffectOutcome {
   if (random() < 0.1) return { error: { code: 'UNAVAILABLE', message: 'It is away' } };
   if (effect.kind === 'llm') return { output: outputs[Math.floor(random() * 3)] ?? '' };

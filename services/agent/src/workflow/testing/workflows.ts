@@ -2,7 +2,7 @@ import type { JsonObject, ResponseNode, WorkflowDefinition, WorkflowNode } from 
 import type { EvaluationBudget, WorkflowEngine, WorkflowTurn } from '../engine.ts';
 import type { EffectOutcome, WorkflowEffect, WorkflowState } from '../state.ts';
 
-/** A definition that begins with the first of these nodes. */
+/** Returns a definition that begins with the first of these nodes. */
 export function workflow(nodes: Record<string, WorkflowNode>, variables: JsonObject = {}): WorkflowDefinition {
   return { version: 1, start: Object.keys(nodes)[0] ?? '', variables, nodes };
 }
@@ -21,7 +21,7 @@ export function turnOf(message: string, rest: Partial<WorkflowTurn> = {}): Workf
   return { message, session, identity: null, ...rest };
 }
 
-/** Runs a turn to its end. Each state passes through JSON, as for a caller that stores it. */
+/** Runs a turn to its end. Each state is converted to JSON and back, as by a caller that stores states. */
 export function runTurn(
   engine: WorkflowEngine,
   definition: WorkflowDefinition,
