@@ -17,17 +17,17 @@ import { pagesHost, type TestMesh } from './mesh.ts';
 import type { AsJson } from './messages.ts';
 import { operator } from './operator.ts';
 
-/** An MCP server that meshes of tests may call; it ends with the test. */
+/** Starts an MCP server that test meshes may call. It is closed after the test. */
 export function mcpServer(t: ExecutionContext, script: Script = {}) {
   return scriptedServer(t, script, pagesHost);
 }
 
-/** A REST server that meshes of tests may call; it ends with the test. */
+/** Starts a REST server that test meshes may call. It is closed after the test. */
 export function restApi(t: ExecutionContext, answer: Parameters<typeof restServer>[1]) {
   return restServer(t, answer, pagesHost);
 }
 
-/** A REST server whose responses never end. */
+/** Starts a REST server whose responses never end. */
 export async function endlessServer(t: ExecutionContext, headers = { 'content-type': 'text/plain' }) {
   const chunk = Buffer.alloc(65_536, 'x');
   let [open, sent] = [0, 0];
@@ -45,14 +45,14 @@ export async function endlessServer(t: ExecutionContext, headers = { 'content-ty
   });
   return {
     url,
-    /** The number of its responses that a client still reads. */
+    /** Returns the number of responses that a client is still reading. */
     open: () => open,
-    /** Bytes of all responses, including those in socket buffers. */
+    /** Returns the number of bytes of all responses, including those in socket buffers. */
     sent: () => sent,
   };
 }
 
-/** Makes a connector; its server is not asked. */
+/** Creates a connector without connecting to its server. */
 export async function createConnector(client: Client, input: object = {}): Promise<number> {
   const document = 'mutation ($input: CreateMcpConnectorInput!) { createMcpConnector(input: $input) { id } }';
   const given = { name: 'Tools', serverUrl: 'https://example.com/mcp', apiKey: 'key', ...input };
@@ -67,12 +67,12 @@ export async function createAction(client: Client, input: object = {}): Promise<
 
 type OutboundCall = AsJson<Omit<OutboundCallDto, '__typename'>>;
 
-/** The tenant's log of calls, newest first. */
+/** Returns the tenant's log of outbound calls, newest first. */
 export function outboundCallsOf(client: Client): Promise<OutboundCall[]> {
   return client.value('{ outboundCalls { id at kind target name status durationMs bytes errorKind } }');
 }
 
-/** Calls action like the agent service does for a tenant. */
+/** Calls the action service as the agent service does for a tenant. */
 export async function actionCalls(t: ExecutionContext, { settings, addresses }: TestMesh) {
   const keys = ringEntries.parse(settings['MESH_KEY']).map(({ key }) => key);
   const client = rpcClient({
@@ -102,7 +102,7 @@ export async function actionCalls(t: ExecutionContext, { settings, addresses }: 
   };
 }
 
-/** A REST API and an MCP server in one. Both respond with the credentials of the request. */
+/** Starts a server that is both a REST API and an MCP server. Its responses contain the credentials of the request. */
 export async function echoingServer(t: ExecutionContext) {
   const seen: { url: string; headers: IncomingHttpHeaders; body: string }[] = [];
   const http = createServer(async (request, response) => {
@@ -134,7 +134,7 @@ export async function echoingServer(t: ExecutionContext) {
   return { url, seen };
 }
 
-/** Actions with credentials of partners, as an operator provisions them. */
+/** Provisions actions that use partner credentials, as an operator does. */
 export async function partnerActions(t: ExecutionContext, { settings, addresses }: TestMesh, tenantId: number) {
   const client = rpcClient({
     definition: AdminServiceDefinition,
@@ -146,7 +146,7 @@ export async function partnerActions(t: ExecutionContext, { settings, addresses 
   t.teardown(() => client.stop());
   const options = { caller: operator };
   return {
-    /** Stores the tenant's credential of PARTNER_B, and makes an action that is called with it. */
+    /** Stores the tenant's credential for PARTNER_B, and creates an action that is called with it. */
     async create({ value, name, url }: { value: string; name: string; url: string }): Promise<number> {
       await client.calls.putPartnerCredential({ tenantId, partner: 'PARTNER_B', value }, options);
       const given = { tenantId, source: 'PARTNER_B', name, url };

@@ -25,22 +25,22 @@ import { Subscription } from './sockets.ts';
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 
-/** Sends the operations of one subgraph, and compares all that was sent and answered with its file of examples. */
+/** Sends the operations of one subgraph, and compares their requests and responses with the subgraph's file of examples. */
 export function recordExamples(subgraph: string) {
   const examples: ApiExample[] = [];
   const shown = new Map<string | number, string | number>();
   const listedErrors = readApiErrors();
   const unlisted: string[] = [];
 
-  /** Lets an example have `instead` wherever this run has `actual`, also within a text. */
+  /** Replaces `actual`, a value of this run, with `instead` in all examples, even inside longer texts. */
   function show(actual: string | number | undefined, instead: string | number): void {
     if (actual !== undefined) shown.set(actual, instead);
   }
 
   /**
-   * Sends an operation of one field as the example of that field; it must succeed.
-   * @param maxDepth the example has only so many levels of the value, and only the first three of a list of numbers.
-   * @returns the value of the field.
+   * Sends an operation with one field, which must succeed, and records it as that field's example.
+   * @param maxDepth deeper levels of the value are left out of the example, and lists of numbers are shortened to three
+   * @returns the value of the field
    */
   async function send<T>(client: Client, query: string, variables: object = {}, maxDepth = Infinity): Promise<T> {
     const { data, errors } = await client.send(query, variables);
@@ -50,7 +50,10 @@ export function recordExamples(subgraph: string) {
     return data[operation] as T;
   }
 
-  /** Subscribes as the example of a field, acts, and waits until `isLast` holds for an event. @returns all events */
+  /**
+   * Subscribes, calls `act`, waits for an event for which `isLast` returns true, and records the events as the field's example.
+   * @returns all events
+   */
   async function subscribe<T>(
     t: ExecutionContext,
     client: Client,
@@ -87,7 +90,7 @@ export function recordExamples(subgraph: string) {
     return events();
   }
 
-  /** Sends an operation that must be refused, with an error that the operation's page lists. */
+  /** Sends an operation that must be refused with an error that is listed on the operation's page. */
   async function refused(client: Client, query: string, variables: object = {}): Promise<void> {
     const { code, reason } = (await client.refusal(query, variables)).extensions;
     const listed = listedErrors.get(operationOf(query)) ?? [];
@@ -95,7 +98,10 @@ export function recordExamples(subgraph: string) {
     unlisted.push([operationOf(query), code, reason].filter(Boolean).join(' '));
   }
 
-  /** Asserts that there is one example of each operation, and that all are as in the file; where that is missing, writes it. */
+  /**
+   * Asserts that each operation has exactly one example, and that all examples equal those in the file. If the file is missing, writes it
+   * and fails.
+   */
   function compare(t: ExecutionContext): void {
     const operations = servedOperations().filter(({ service }) => service === subgraph.toUpperCase());
     const names = operations.map(({ name }) => name);
@@ -121,7 +127,7 @@ export function recordExamples(subgraph: string) {
 const given = (variables: object) =>
   Object.keys(variables).length > 0 ? { variables: variables as Record<string, unknown> } : {};
 
-/** A value without what is nested deeper than `levels`. */
+/** Returns a value without the parts that are nested deeper than `levels`. */
 function shortened(value: unknown, levels: number): unknown {
   if (levels === Infinity || typeof value !== 'object' || value === null) return value;
   if (levels === 0) return '…';
@@ -130,14 +136,14 @@ function shortened(value: unknown, levels: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortened(each, levels - 1)]));
 }
 
-/** The only field of a document's operation. */
+/** Returns the name of the only field of an operation. */
 function operationOf(query: string): string {
   const [field] = getOperationAST(parse(query))?.selectionSet.selections ?? [];
   if (field?.kind !== Kind.FIELD) throw new Error(`No field in ${query}`);
   return field.name.value;
 }
 
-/** The kind of object by the name of an id, with the first id that examples use. A name that contains another one comes first. */
+/** The first id in examples for each kind of object, found by the id's name. A name that contains another name comes before it. */
 const firstIds: Record<string, number> = {
   externalsyncdelivery: 3,
   evaluation: 5,
@@ -160,7 +166,7 @@ const firstIds: Record<string, number> = {
 };
 const sameKind: Record<string, string> = { auditable: 'agent' };
 
-/** Values of these fields differ between runs. */
+/** Fixed values for fields whose values differ between runs. */
 const fixedValues: Record<string, unknown> = {
   accessToken: 'eyJhbGciOiJFUzI1NiIs…',
   refreshToken: 'prt_6fYw…',
@@ -178,7 +184,10 @@ const fixedTexts: [pattern: RegExp, instead: string][] = [
   [/\s*\[model 127\.0\.0\.1:\d+\]\s*/gu, ''],
 ];
 
-/** Replaces what differs between runs: ids by numbers of their kind, moments, secrets, and what `shown` says. */
+/**
+ * Returns a function that replaces what differs between runs: ids by numbers for each kind of object, times, secrets, and the values in
+ * `shown`.
+ */
 function replacer(shown: ReadonlyMap<string | number, string | number>) {
   const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
   const ids = new Map<string, number>();
@@ -224,7 +233,7 @@ function replacer(shown: ReadonlyMap<string | number, string | number>) {
     return Object.fromEntries(entries);
   }
 
-  /** @param owner the type or the operation that has the field or argument. */
+  /** @param owner the type or operation to which the field or argument belongs */
   function fieldValue(field: { name: string; type: GraphQLType }, owner: string, value: unknown): unknown {
     const { name } = field;
     const type = getNamedType(field.type);
@@ -256,7 +265,7 @@ function replacer(shown: ReadonlyMap<string | number, string | number>) {
     return known;
   }
 
-  /** A value of no known type: only its texts are replaced. */
+  /** Replaces texts and shown numbers in a value whose type is not known. */
   function anyValue(value: unknown): unknown {
     if (typeof value === 'string') return textOf(value);
     if (typeof value === 'number') return shown.get(value) ?? value;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** One operation as a client sends it, and what it gets. What differs between two runs is replaced by fixed values. */
+/** An operation as a client sends it, with its response. Values that differ between runs are replaced by fixed values. */
 export interface ApiExample {
   operation: string;
   query: string;
@@ -11,7 +11,7 @@ export interface ApiExample {
   events?: unknown[];
 }
 
-/** An error of one operation, beside those that any operation has. */
+/** An error of one operation, in addition to the errors that every operation may return. */
 export interface ListedError {
   code: string;
   reason?: string;
@@ -21,10 +21,10 @@ export interface ListedError {
 
 const folder = new URL('../../../gateway/api/', import.meta.url);
 
-/** The file with the examples of a subgraph, one of each operation. */
+/** Returns the URL of the file with a subgraph's examples, one for each operation. */
 export const examplesFile = (subgraph: string) => new URL(`examples/${subgraph}.json`, folder);
 
-/** `gateway/api/errors.json`, by the names of operations. */
+/** Reads `gateway/api/errors.json`: the errors by operation name. */
 export function readApiErrors(): Map<string, ListedError[]> {
   const text = readFileSync(new URL('errors.json', folder), 'utf8');
   return new Map(Object.entries(JSON.parse(text) as Record<string, ListedError[]>));

@@ -8,13 +8,13 @@ import { type Browser, chromium } from 'playwright-core';
 
 const packageFile = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '../package.json');
 
-/** The package's Chromium runs on these machines only. Under CI the tests fail on others; elsewhere they are left out. */
+/** The package's Chromium runs only on these machines. On others, the tests are skipped, but fail under CI. */
 export const hasBrowser = (process.platform === 'linux' && process.arch === 'x64') || Boolean(process.env['CI']);
 
 /** Opens Chromium from the npm package. Close it at the end of the tests. @throws Error if this machine cannot run it */
 export async function openBrowser(): Promise<Browser> {
   const folder = await unpacked();
-  // Without the package's own arguments: they run all pages in one process, and turn off the rules for other origins.
+  // Omits the package's own arguments, which run all pages in one process and turn off the same-origin policy.
   const options = {
     executablePath: join(folder, 'chromium'),
     args: ['--no-sandbox', ...microphone],
@@ -28,10 +28,10 @@ export async function openBrowser(): Promise<Browser> {
   }
 }
 
-/** One that beeps, and that every page is given. */
+/** A fake microphone that beeps. Every page may use it without asking. */
 const microphone = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
-/** Unpacked once for a checkout. Another process may do the same at this time: the first one wins. */
+/** Unpacks Chromium once for a checkout, and returns its folder. If several processes unpack at the same time, the first one wins. */
 async function unpacked(): Promise<string> {
   const { version } = createRequire(import.meta.url)(packageFile) as { version: string };
   const tools = dirname(foldersOf(process.env).tools);
@@ -44,7 +44,7 @@ async function unpacked(): Promise<string> {
     import { inflate } from '@sparticuz/chromium';
     await Promise.all(${JSON.stringify(archives)}.map(inflate));`;
   try {
-    // The package unpacks into the temporary folder of its process.
+    // The package unpacks into the temporary folder of the process.
     const env = { ...process.env, TMPDIR: draft };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
       env,

@@ -7,7 +7,7 @@ import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
 export interface Answer<Data> {
   status: number;
   headers: Headers;
-  /** The raw body. */
+  /** The unparsed body of the response. */
   text: string;
   data?: Data | null;
   errors?: GraphError[];
@@ -22,13 +22,13 @@ export const tokenFields = 'accessToken expiresIn refreshToken refreshExpiresIn'
 /** A client of the public API, with `fetch` and graphql-ws. */
 export class Client {
   readonly url: string;
-  /** Its IP address, which a trusted proxy in front of the gateway would report. */
+  /** The client's IP address, as reported by a trusted proxy in front of the gateway. */
   readonly ip = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
   tokens: Tokens | undefined;
-  /** Sent with the tokens, or instead of them. */
+  /** The API key to send, with or without tokens. */
   apiKey: string | undefined;
   account: Account | undefined;
-  /** The port of the model server for the agents that it creates; undefined: the configured model of the mesh. */
+  /** The port of the model server for agents that this client creates. Undefined: the mesh's configured model. */
   modelPort: number | undefined;
   /** The request ids of all responses. */
   readonly requestIds = new Set<string>();
@@ -37,7 +37,7 @@ export class Client {
     this.url = url;
   }
 
-  /** Sends a document and returns the response, also with errors. @param signal aborts the request. */
+  /** Sends a document and returns the response, even with errors. @param signal aborts the request */
   async send<Data = Record<string, unknown>>(
     query: string,
     variables: object = {},
@@ -56,19 +56,19 @@ export class Client {
     return { status: response.status, headers: response.headers, text, ...body };
   }
 
-  /** The data of an operation that must succeed. */
+  /** Sends an operation that must succeed, and returns its data. */
   async query<Data = Record<string, unknown>>(query: string, variables: object = {}): Promise<Data> {
     const { data, errors } = await this.send<Data>(query, variables);
     if (errors || !data) throw new Error(`refused: ${JSON.stringify(errors)}\n${query}`);
     return data;
   }
 
-  /** The value of the only field of an operation that must succeed. */
+  /** Sends an operation with one field that must succeed, and returns the field's value. */
   async value<T>(query: string, variables: object = {}): Promise<T> {
     return Object.values(await this.query(query, variables))[0] as T;
   }
 
-  /** The only error of an operation that must be refused. */
+  /** Sends an operation that must be refused, and returns its only error. */
   async refusal(query: string, variables: object = {}): Promise<GraphError> {
     const { data, errors } = await this.send(query, variables);
     const [error, ...others] = errors ?? [];
@@ -76,12 +76,12 @@ export class Client {
     return error;
   }
 
-  /** Follows a session on a socket of its own. */
+  /** Subscribes to a session on a separate socket. */
   subscribe(sessionId: number | string, options: Omit<SessionEventsOptions, 'url' | 'credentials'> = {}) {
     return new SessionEvents(sessionId, { url: this.url, credentials: this.credentials(), ...options });
   }
 
-  /** Registers an account and uses it from then on. */
+  /** Registers an account and keeps its tokens for later requests. */
   async register(given: Partial<Account> & Record<string, unknown> = {}): Promise<Account> {
     const input = { ...newAccount(), ...given };
     const document = `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`;
@@ -90,14 +90,14 @@ export class Client {
     return input;
   }
 
-  /** Signs in, and uses these tokens from then on. */
+  /** Signs in and keeps the tokens for later requests. */
   async login(input: { email?: string; phoneNumber?: string; password: string }): Promise<Tokens> {
     const document = `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`;
     this.tokens = await this.value<Tokens>(document, { input });
     return this.tokens;
   }
 
-  /** A client of the same user on another device, with a sign-in of its own. */
+  /** Returns a client of the same user on another device, with its own sign-in. */
   async elsewhere(): Promise<Client> {
     if (!this.account) throw new Error('This client has no account');
     const other = this.at(this.url);
@@ -106,19 +106,19 @@ export class Client {
     return other;
   }
 
-  /** A client with a new API key of the same tenant, and no tokens. The previous key is revoked. */
+  /** Generates an API key for the tenant, which revokes the previous key. Returns a client that has the key and no tokens. */
   async withApiKey(): Promise<Client> {
     const { key } = await this.value<{ key: string }>('mutation { generateApiKey { key } }');
     return Object.assign(new Client(this.url), { apiKey: key });
   }
 
-  /** A client with the same tokens at another gateway, with another IP address. */
+  /** Returns a client with the same tokens at another gateway, with another IP address. */
   at(url: string): Client {
     const { tokens, account, modelPort } = this;
     return Object.assign(new Client(url), { tokens, account, modelPort });
   }
 
-  /** The headers of its requests, and the parameters of its sockets. */
+  /** Returns the headers of the client's requests, which are also the parameters of its sockets. */
   credentials(): Record<string, string> {
     return {
       'x-app-platform': 'customer',
@@ -129,7 +129,7 @@ export class Client {
   }
 }
 
-/** The input for a new account. */
+/** Returns the input for a new account. */
 export function newAccount() {
   const name = randomUUID();
   return {
@@ -137,7 +137,7 @@ export function newAccount() {
     password: `${name} passphrase`,
     fullname: 'Ada Lovelace',
     phoneCode: '+44',
-    // Mobile numbers of the United Kingdom: 7, then nine digits.
+    // A mobile number in the United Kingdom: 7, then nine digits.
     phoneNumber: `7${randomInt(100_000_000, 1_000_000_000)}`,
   };
 }

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { FieldRule } from '../../../gateway/src/graph/field-rules.ts';
 
-/** The contract's rules for one operation, named like the schema's directives. */
+/** The contract's rules for one operation. The names are those of the schema's directives. */
 export interface ContractRule extends FieldRule {
-  /** Whether it must be served by now; the others are still to be built. */
+  /** Whether the operation must already be served. Otherwise it is not implemented yet. */
   served?: true;
-  /** Whether a user without a tenant may call it. Default: no. */
+  /** Whether a user without a tenant may call the operation. Default: no. */
   withoutTenant?: true;
 }
 
 /**
- * `gateway/contract.json`: the contract's operations, by type and field (`Query.agents`), those included that are still to be
- * built. A second source beside the directives in the services' schemas, so that a mistake there is found and not followed.
+ * Reads `gateway/contract.json`: the contract's operations by type and field (`Query.agents`), including those that are not implemented
+ * yet. It is a second source beside the directives in the services' schemas, so that a mistake in a directive is detected.
  */
 export function readContract(): Map<string, ContractRule> {
   const file = new URL('../../../gateway/contract.json', import.meta.url);

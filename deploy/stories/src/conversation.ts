@@ -30,7 +30,7 @@ const persona = {
 /** Creates an agent. All requests for its replies and judgements go to the client's model server. */
 export async function createAgent(client: Client, given: AgentInput = {}): Promise<number> {
   const { personaPrompt, evaluationPromptTemplate: template, ...others } = { ...persona, ...given };
-  // `forwarder.ts` reads from it which model server responds.
+  // `forwarder.ts` reads the port from the prompt to choose the model server.
   const tag = client.modelPort === undefined ? '' : `\n[model 127.0.0.1:${client.modelPort}]`;
   const prompts = {
     personaPrompt: `${personaPrompt}${tag}`,
@@ -47,7 +47,7 @@ export function startSession(client: Client, agentId: number): Promise<Session> 
   return client.value(document, { agentId });
 }
 
-/** A session of a new agent, followed from its first event. */
+/** Starts a session of a new agent, and subscribes from its first event. */
 export async function converse(t: ExecutionContext, client: Client, agent: AgentInput = {}) {
   const agentId = await createAgent(client, agent);
   const session = await startSession(client, agentId);
@@ -56,7 +56,7 @@ export async function converse(t: ExecutionContext, client: Client, agent: Agent
   return { agentId, sessionId: session.id, session, events };
 }
 
-/** Subscribes from the first event on, and closes with the test. */
+/** Subscribes to a session from its first event. The subscription is closed after the test. */
 export function follow(t: ExecutionContext, client: Client, sessionId: number, after = '0'): SessionEvents {
   const events = client.subscribe(sessionId, { after });
   t.teardown(() => events.close());
@@ -94,7 +94,7 @@ export function evaluated(client: Client, sessionId: number): Promise<Evaluation
   return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId));
 }
 
-/** Asserts that the server closes all of these within a second, as sockets with a revoked credential. */
+/** Asserts that the server closes all sockets within a second with code 4403, as it does for a revoked credential. */
 export async function closedByServer(t: ExecutionContext, sockets: readonly SessionEvents[]): Promise<void> {
   const [first] = sockets;
   await withinASecond(first?.url ?? '', 'the sockets are closed', () => sockets.every(({ closed }) => closed));

@@ -8,7 +8,7 @@ import { codeOf } from './sockets.ts';
 
 export type CredentialMesh = ReturnType<typeof withCredentials>;
 
-/** A mesh with two gateways, its keys, and access to rows that no operation writes. */
+/** Extends a mesh with two gateways by its keys and by access to rows that no operation writes. */
 export function withCredentials(mesh: TestMesh) {
   const { settings, url, gateways, database, model } = mesh;
   const secondUrl = gateways[1];
@@ -21,9 +21,9 @@ export function withCredentials(mesh: TestMesh) {
     secondUrl,
     meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),
     operatorKey: Buffer.from(settings['OPERATOR_KEY'] ?? '', 'base64'),
-    /** The same client at the second gateway. */
+    /** Returns the same client at the second gateway. */
     atSecond: (client: Client) => client.at(secondUrl),
-    /** A client with a token of this session. */
+    /** Returns a client with a token of this session. */
     withSessionToken(session: { tenantId: number; sessionId: number }, how?: SessionTokenOptions): Client {
       const tokens = createSessionTokens([{ id, key: Buffer.from(key, 'base64') }], how);
       const { token } = tokens.mint({ audience: 'session', ...session });
@@ -31,15 +31,15 @@ export function withCredentials(mesh: TestMesh) {
         tokens: { accessToken: token, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 },
       });
     },
-    /** Runs a transaction on identity's tables of users, without announcements. */
+    /** Runs a transaction on identity's tables of users, without announcing the changes. */
     people: <T>(work: (db: SharedDb) => Promise<T>) => database(identitySchema).transactShared(work),
-    /** Runs a transaction on session's rows of one tenant. */
+    /** Runs a transaction on the session service's rows of one tenant. */
     sessions: <T>(tenantId: number, work: (db: TenantDb) => Promise<T>) =>
       database(sessionSchema).transact(tenantId, work),
   };
 }
 
-/** The tenant and the user that a client acts as. */
+/** Returns the ids of the client's tenant and user. */
 export async function idsOf(client: Client): Promise<{ tenantId: number; userId: number }> {
   const { myTenant, getAuthProfile } = await client.query<{ myTenant: { id: number }; getAuthProfile: { id: number } }>(
     '{ myTenant { id } getAuthProfile { id } }',
@@ -49,7 +49,7 @@ export async function idsOf(client: Client): Promise<{ tenantId: number; userId:
 
 export const profile = '{ getAuthProfile { id } }';
 
-/** The outcome of an operation: `ok`, or the error code with its reason. */
+/** Sends an operation and returns its outcome: `ok`, or the error code with its reason. */
 export async function outcome(client: Client, query: string, variables: object = {}): Promise<string> {
   const { errors } = await client.send(query, variables);
   return errors?.[0] ? codeOf(errors) : 'ok';

@@ -12,16 +12,19 @@ export interface UsageSummary {
   breakdown: { model: string; operation: string; count: number }[];
 }
 
-/** The provider of shared meshes whose model has a price: gpt-4o, served by the file's own model server. */
+/** The provider of shared meshes whose model, gpt-4o, has a price. The test file's own model server responds for it. */
 export const pricedProvider = 'CLOUD_HOSTED_MODELS';
 
-/** The prompt whose answer the file's model server gives to `text`. */
+/** Returns a prompt with `text` that reaches the test file's own model server. */
 export function promptOf(client: Client, text: string): string {
-  // `forwarder.ts` reads from it which model server responds.
+  // `forwarder.ts` reads the port from the prompt to choose the model server.
   return client.modelPort === undefined ? text : `[model 127.0.0.1:${client.modelPort}]\n\n${text}`;
 }
 
-/** A client with an API key. Each call has another client address, because direct calls are throttled by address. */
+/**
+ * Returns functions that make direct calls with a new API key. Each call has a different client address, because direct calls are throttled
+ * by address.
+ */
 export async function callerWithKey(owner: Client) {
   const { apiKey = '' } = await owner.withApiKey();
   const caller = () => Object.assign(owner.at(owner.url), { tokens: undefined, apiKey });
@@ -41,7 +44,7 @@ export async function callerWithKey(owner: Client) {
         .query<{ start: { requestId: string } }>(document, { input: given })
         .then(({ start }) => start.requestId);
     },
-    /** Follows a generation on a socket of its own. */
+    /** Subscribes to a generation on a separate socket. */
     listen(requestId: string) {
       const events: GenerationEvent[] = [];
       const subscription = new Subscription<{ events: GenerationEvent }>({

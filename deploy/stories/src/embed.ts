@@ -8,17 +8,20 @@ export type Started = AsJson<Omit<SdkStartResult, '__typename'>>;
 const resultFields = `sessionId agentId avatarToken avatarServiceUrl graphqlEndpoint avatarGlb avatarGender ttsVoice ttsLang lipsyncLang
   speakingRate vadThreshold`;
 
-/** Whether a session token alone may call an operation: then every id but its own session's is FORBIDDEN. */
+/**
+ * Reports whether an operation accepts only session tokens. Such an operation refuses every id other than that of the token's session with
+ * FORBIDDEN.
+ */
 export function isForBrowsers({ by }: { by: readonly string[] }): boolean {
   return by.length === 1 && by[0] === 'SESSION_TOKEN';
 }
 
-/** Starts an embedded session with a client that has an API key. */
+/** Starts an embedded session. @param server a client with an API key */
 export function sdkStart(server: Client, input: object): Promise<Started> {
   return server.value(`mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ${resultFields} } }`, { input });
 }
 
-/** A browser: a client at the same gateway with nothing but a session token. */
+/** Returns a browser: a client at the same gateway that has only a session token. */
 export function browserOf(server: Client, avatarToken: string): Client {
   return Object.assign(new Client(server.url), {
     tokens: { accessToken: avatarToken, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 },

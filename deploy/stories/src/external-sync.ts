@@ -6,14 +6,14 @@ import type { AsJson } from './messages.ts';
 
 export type Delivery = AsJson<Omit<ExternalSyncDeliveryDto, '__typename'>>;
 
-/** The deliveries of an agent's evaluations, newest first. */
+/** Returns the deliveries of an agent's evaluations, newest first. */
 export function deliveriesOf(client: Client, agentId: number, bounds = ''): Promise<Delivery[]> {
   const fields = 'id agentId sessionId webhookId status attempts lastError nextAttemptAt createdAt deliveredAt';
   const document = `query ($agentId: Int!) { externalSyncDeliveries(agentId: $agentId${bounds}) { ${fields} } }`;
   return client.value(document, { agentId });
 }
 
-/** Waits for the delivery of a session to be as wanted. */
+/** Waits until the delivery of a session satisfies `wanted`. */
 export function deliveryOf(
   client: Client,
   { agentId, sessionId }: { agentId: number; sessionId: number },
@@ -26,7 +26,7 @@ export function deliveryOf(
   );
 }
 
-/** A delivery to a host that does not exist, which therefore waits for its next attempt. */
+/** Creates a delivery to a host that does not exist. After the first failed attempt, the delivery waits for the next one. */
 export async function waitingDelivery(client: Client): Promise<Delivery> {
   const agentId = await createAgent(client, { externalSyncUrl: 'http://hooks.invalid/parley' });
   const { id: sessionId } = await startSession(client, agentId);

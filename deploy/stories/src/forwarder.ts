@@ -4,15 +4,15 @@ import { buffer } from 'node:stream/consumers';
 import { listen } from '@parley/kernel/http/listen';
 import { startScriptedModel } from './scripted-model.ts';
 
-/** The API key of meshes for their model, which no test sends. */
+/** The meshes' API key for their model. No test sends it. */
 export const modelKey = 'canary-model-key';
 
-/** The text that `createAgent` adds to the prompts of an agent. */
+/** Matches the text that `createAgent` appends to the prompts of an agent. */
 const tagged = /\[model 127\.0\.0\.1:(\d+)\]/u;
 
 /**
- * The model and trace collector of shared meshes: an HTTP server on loopback that forwards each model request to the server that
- * its messages name. It returns a default response if they name none, or one that has ended with its test file. Received spans
+ * Starts the model server and trace collector of shared meshes, on loopback. Each model request is forwarded to the model server whose port
+ * its messages contain. If there is no port, or that server has stopped with its test file, the response is a default one. Received spans
  * are appended to a file, one OTLP request per line.
  */
 export async function startForwarder(spansFile: string) {
@@ -31,7 +31,7 @@ export async function startForwarder(spansFile: string) {
   });
   const url = `http://${await listen(http)}`;
   return {
-    /** The settings of a mesh that uses it as its model. */
+    /** The settings of a mesh that uses this server as its model. */
     env: {
       ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
@@ -44,7 +44,7 @@ export async function startForwarder(spansFile: string) {
       DIRECT_MODEL_API_KEY: modelKey,
       DIRECT_MODEL_API_MODEL: 'gpt-4o-mini',
     },
-    /** The settings of a mesh that sends it spans. */
+    /** The settings of a mesh that sends its spans to this server. */
     telemetry: {
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -63,7 +63,7 @@ export async function startForwarder(spansFile: string) {
   };
 }
 
-/** Forwards bytes and disconnects in both directions. `nobody` is called if no server listens on the port. */
+/** Forwards a request and its response, and a disconnection in either direction. Calls `nobody` if no server listens on the port. */
 function pass(asked: IncomingMessage, body: Buffer, answer: ServerResponse, port: number, nobody: () => void): void {
   const { method, url, headers } = asked;
   const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, (response) => {

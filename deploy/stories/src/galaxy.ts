@@ -21,20 +21,22 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-/** The parts of an OpenAPI document that actions are created from. */
+/** The parts of an OpenAPI document that are used to create actions. */
 interface Description {
   paths: Record<string, Record<string, Operation>>;
   components: { parameters: Record<string, Parameter>; schemas: Record<string, Schema> };
 }
 
-/** The API of a galaxy, as its package describes it. */
+/** The galaxy example API, as described in the package `@scalar/galaxy`. */
 const description: Description = JSON.parse(
   readFileSync(fileURLToPath(import.meta.resolve('@scalar/galaxy/latest.json')), 'utf8'),
 );
 
 const methods = new Set(['get', 'post', 'put', 'delete']);
 
-/** A request that the galaxy's server has matched to an operation. Those that it refuses for want of a credential are not among them. */
+/**
+ * A request that the galaxy server has matched to an operation. Requests that are refused because of missing credentials are not recorded.
+ */
 export interface GalaxyRequest {
   operationId: string;
   method: string;
@@ -42,7 +44,10 @@ export interface GalaxyRequest {
   authorization: string | undefined;
 }
 
-/** A server of that API by the same authors, which checks credentials, parameters and bodies against the description. It ends with the test. */
+/**
+ * Starts a mock server of the galaxy API, written by the same authors. The server checks credentials, parameters and bodies against the
+ * description, and is closed after the test.
+ */
 export async function galaxyServer(t: ExecutionContext) {
   const requests: GalaxyRequest[] = [];
   const { fetch } = await createMockServer({
@@ -60,7 +65,7 @@ export async function galaxyServer(t: ExecutionContext) {
   return { url: `http://${pagesHost}:${port}`, requests };
 }
 
-/** Custom actions for its operations with JSON, like a person would create them from the description; without credentials. */
+/** Returns custom actions for the API's JSON operations, as a person would create them from the description; without credentials. */
 export function galaxyActions(url: string) {
   return Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
@@ -78,7 +83,7 @@ export function galaxyActions(url: string) {
   );
 }
 
-/** Parameters and the properties of the body beside each other; schemas that it refers to are within it. */
+/** Returns a schema with the parameters and the body's properties side by side. Referenced schemas are included as `$defs`. */
 function argsOf({ parameters = [], requestBody }: Operation): object {
   const params = parameters.map(({ $ref }) => resolved(description.components.parameters, $ref));
   const given = requestBody?.content['application/json']?.schema ?? {};

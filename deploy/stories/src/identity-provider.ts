@@ -8,15 +8,15 @@ export { idpOneSecret } from '../../../services/identity/test/support/identity-p
 
 export const loginWithTicket = `mutation ($ticket: String!) { loginWithIdpOne(ticket: $ticket) { ${tokenFields} } }`;
 
-/** A new user with a verified email at the identity provider, which no other story uses. */
+/** Returns a new user with a verified email for the identity provider. No other story uses this user. */
 export function newProviderAccount(given: Partial<ProviderAccount> = {}): ProviderAccount {
   const name = randomUUID();
   return { subject: name, email: `${name}@example.com`, emailVerified: true, fullname: 'Grace Hopper', ...given };
 }
 
 /**
- * Signs in at the identity provider of a mesh like a browser.
- * @param hanging whether the provider never responds to the exchange of the ticket
+ * Signs in at the mesh's identity provider like a browser, and returns the ticket.
+ * @param hanging a name; the provider counts the exchanges of this ticket under the name, and never responds to them
  */
 export async function ticketFor({ settings }: TestMesh, account: ProviderAccount, hanging?: string): Promise<string> {
   const response = await fetch(`${settings['IDP_ONE_URL']}/login`, {
@@ -32,12 +32,12 @@ export async function ticketFor({ settings }: TestMesh, account: ProviderAccount
   return ticket;
 }
 
-/** Number of exchanges of hanging tickets that the provider has received. */
+/** Returns how many exchanges of tickets with this `hanging` name the provider has received. */
 export async function hangingExchanges({ settings }: TestMesh, hanging: string): Promise<number> {
   return (await fetch(`${settings['IDP_ONE_URL']}/hanging/${hanging}`)).json() as Promise<number>;
 }
 
-/** A client that has signed in with a ticket. */
+/** Returns a client that has signed in with a ticket. */
 export async function enter(mesh: TestMesh, account: ProviderAccount): Promise<Client> {
   const client = mesh.visitor();
   client.tokens = await client.value<Tokens>(loginWithTicket, { ticket: await ticketFor(mesh, account) });

@@ -16,22 +16,21 @@ import type { Ledger } from './ledger.ts';
 import { messageOf } from './scripted-model.ts';
 
 /**
- * The invariants of an idle mesh: every function that these files export. New state needs a fact (`invariants/facts.ts`) and an
- * invariant.
+ * The invariants of an idle mesh: all functions that these files export. New state needs a fact (`invariants/facts.ts`) and an invariant.
  */
 const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, responseInvariants].flatMap((file) =>
   Object.values<Invariant>(file),
 );
 
-/** Observations of a mesh beside its rows. */
+/** Observations of a mesh in addition to its rows. */
 interface Witnesses {
-  /** The responses that its clients got. */
+  /** The responses that the mesh's clients received. */
   ledger?: Ledger;
-  /** The only model that it calls. */
+  /** The only model that the mesh calls. */
   model?: Pick<ModelServer, 'requests'>;
-  /** How many calls of the model may be repeated within one attempt, because the caller was killed. Default 0. */
+  /** How many model calls may be repeated within one attempt because the calling process was killed. Default 0. */
   repeats?: number;
-  /** Ids of the events expected among the dead letters; for messages that are no events, `<partition>:<offset>`. */
+  /** Ids of the events that are expected as dead letters. A message that is not an event is named `<partition>:<offset>`. */
   poison?: readonly string[];
 }
 
@@ -42,7 +41,7 @@ const idleTimeoutMs = 60_000;
 export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, openOf(env, schema)]));
   const database = (name: string) => databases.get(name) as Database;
-  /** The work still to be done: empty once the mesh is idle. */
+  /** Lists the remaining work: empty once the mesh is idle. */
   async function left(): Promise<string[]> {
     const tasks = await readTasks(database);
     const groups = env.KAFKA_BROKERS ? await readLag(env) : [];
@@ -56,7 +55,7 @@ export function openChecker(env: Environment) {
       const isIdle = async () => (await left()).length === 0;
       await eventually('the mesh is idle', isIdle, { timeoutMs: idleTimeoutMs }).catch(() => undefined);
     },
-    /** The violated invariants of an idle mesh, one sentence each. */
+    /** Returns the violated invariants of an idle mesh, one sentence each. */
     async broken({ ledger, model, repeats = 0, poison = [] }: Witnesses = {}): Promise<string[]> {
       const rows = await readRows(database);
       const topics = env.KAFKA_BROKERS ? await readTopics(env, poison) : undefined;
@@ -74,18 +73,18 @@ export function openChecker(env: Environment) {
   };
 }
 
-/** Whether a request continues a reply after tool calls, rather than starting one. */
+/** Reports whether a request continues a reply after tool calls. Otherwise it starts a reply. */
 function followsTools({ messages }: ChatRequestBody): boolean {
   return messages.at(-1)?.role === 'tool';
 }
 
-/** One connection, for which the reads of all rows of a long run wait for each other. */
+/** Opens a database with one connection and long timeouts, because the reads after a long run wait for each other. */
 function openOf(env: Environment, schema: SchemaDeclaration): Database {
   const patience = { statementTimeoutMs: idleTimeoutMs, acquireTimeoutMs: idleTimeoutMs };
   return openDatabase({ ...requireDatabaseUrls(env, schema.name), schema, poolSize: 1, ...patience });
 }
 
-/** The distinct problems that the invariants find. */
+/** Returns the distinct violations of all invariants. */
 export function problemsOf(facts: Facts): string[] {
   return [...new Set(invariants.flatMap((holds) => holds(facts)))];
 }

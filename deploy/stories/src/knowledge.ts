@@ -10,7 +10,7 @@ export async function createKnowledgeBase(client: Client, name = 'Returns'): Pro
   return (await client.value<{ id: number }>(document, { input: { name } })).id;
 }
 
-/** Stores a text; returns its document. */
+/** Stores a text and returns its document. */
 export async function ingestText(
   client: Client,
   knowledgeBaseId: number,
@@ -31,7 +31,7 @@ export interface OfferedUpload {
 
 const markdown = 'text/markdown';
 
-/** Input for requesting and confirming an upload. */
+/** Returns the input for requesting and confirming an upload. */
 export const uploadedFile = (knowledgeBaseId: number, mimeType = markdown) => ({
   knowledgeBaseId,
   fileName: 'Rückgabe.md',
@@ -60,7 +60,7 @@ export function putUpload(
 export const confirmDocument = `mutation ($input: ConfirmKnowledgeDocumentUploadInput!) {
   confirmKnowledgeDocumentUpload(input: $input) { documentId parseStatus } }`;
 
-/** Puts and confirms a file, of Markdown if no type is given; returns its document, which waits to be parsed. */
+/** Uploads and confirms a file, by default Markdown. Returns its document, which is not parsed yet. */
 export async function uploadFile(
   client: Client,
   knowledgeBaseId: number,
@@ -73,7 +73,7 @@ export async function uploadFile(
   return (await client.value<{ documentId: number }>(confirmDocument, { input })).documentId;
 }
 
-/** The document once it is READY or FAILED. */
+/** Waits until a document is READY or FAILED, and returns it. */
 export function parsedDocument(client: Client, id: number, timeoutMs?: number): Promise<KnowledgeDocument> {
   return eventually(
     'the document is parsed',
@@ -95,7 +95,7 @@ export interface FoundPassage {
   score: number;
 }
 
-/** The passages that are nearest to a query, the nearest first. */
+/** Returns the passages nearest to a query, the nearest first. */
 export function findPassages(client: Client, base: number, query: string, topK = 20): Promise<FoundPassage[]> {
   return client.value(retrieveDocument, { base, query, topK });
 }

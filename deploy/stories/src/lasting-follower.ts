@@ -4,21 +4,18 @@ import type { Client } from './client.ts';
 import type { SessionEvent, SessionEvents } from './session-events.ts';
 
 const pauseAfter = backoff({ firstMs: 150, maxMs: 1_500, jitter: true });
-/** A subscription that ends sooner and without an event counts as failed. */
+/** A subscription counts as failed if it ends before this time and without an event. */
 const standsAfterMs = 1_000;
 
 export type LastingFollower = ReturnType<typeof followLastingly>;
 
-/**
- * A client that follows a session on its own socket: from the first event, and after each disconnection from the last received
- * event.
- */
+/** Follows a session on a separate socket: from the first event, and after each disconnection from the last received event. */
 export function followLastingly(client: Client, sessionId: number) {
-  /** Everything that has arrived, in that order. */
+  /** All received events, in the order of arrival. */
   const events: SessionEvent[] = [];
   /**
-   * Times without a subscription, with the reason: `closed 1001`, `closed 1013` (the credential's status is unknown), or the code
-   * of the error that ended it. A current one has no end.
+   * Periods without a subscription, each with its reason: `closed 1001`, `closed 1013` (the credential's status is unknown), or the code of
+   * the error that ended the subscription. The current outage has no end.
    */
   const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
   const leaving = new AbortController();
@@ -50,7 +47,7 @@ export function followLastingly(client: Client, sessionId: number) {
   return {
     events,
     outages,
-    /** Ends it for good. */
+    /** Closes the subscription for good. */
     async leave(): Promise<void> {
       leaving.abort();
       await subscription?.close();

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One attempt to send a message, as its client sees it. Each has a text of its own. */
+/** One attempt to send a message, as its client sees it. Each attempt has its own text. */
 export interface SentMessage {
   sessionId: number;
   text: string;
   /** `unknown`: the connection was lost, or the error leaves open whether the message was stored. */
   outcome: 'acknowledged' | 'refused' | 'unknown';
-  /** The error code instead of an acknowledgement, or `no answer`. */
+  /** The error code if the message was not acknowledged, or `no answer`. */
   code: string | undefined;
 }
 
@@ -15,10 +15,10 @@ export interface Sender {
   send(query: string, variables: object): Promise<{ errors?: { extensions: { code: string } }[] }>;
 }
 
-/** The responses that clients got. The data must match them in the end, whatever faults occur. */
+/** The responses that clients received. Finally, the data must match them, whatever faults occur. */
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Errors that leave open whether a request took effect. Any other error means that it did not. */
+/** Errors after which it is unknown whether a request took effect. After any other error, it did not. */
 const ambiguousCodes = new Set(['no answer', 'UNAVAILABLE', 'INTERNAL']);
 const retriedCodes = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE', 'INTERNAL']);
 const retryTimeoutMs = 60_000;
@@ -28,7 +28,7 @@ export function createLedger() {
   const messages: SentMessage[] = [];
   const ended = new Set<number>();
 
-  /** Repeats a request until it succeeds; calls `onAttempt` after each attempt. @returns the number of attempts. */
+  /** Repeats a request until it succeeds. Calls `onAttempt` after each attempt. @returns the number of attempts */
   async function insist(
     what: string,
     once: (nth: number) => ReturnType<Sender['send']>,
@@ -54,8 +54,9 @@ export function createLedger() {
       return [...ended];
     },
     /**
-     * Sends a message until it is acknowledged, and returns its final text. Each retry has a number
-     * after its text, so that no text is sent twice. @throws Error when it is refused for good, or not taken within 60 s.
+     * Sends a message until it is acknowledged, and returns its final text. Each retry appends a number to the text, so that no text is
+     * sent twice.
+     * @throws Error if the message is refused with a final error, or not accepted within 60 s
      */
     async send(client: Sender, sessionId: number, text: string): Promise<string> {
       const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
@@ -69,7 +70,7 @@ export function createLedger() {
       );
       return numbered(text, nth);
     },
-    /** Ends a session. Idempotent, so that it is simply retried. */
+    /** Ends a session. The request is idempotent, so it can be retried. */
     async end(client: Sender, sessionId: number): Promise<void> {
       const end = 'mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }';
       await insist(`the end of session ${sessionId}`, () => client.send(end, { sessionId }));

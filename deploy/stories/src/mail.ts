@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
 
-/** The mail to an address in the outbox of a data folder, which a mesh without a mail server writes. */
+/** Reads the mail to an address from the outbox in a data folder, where a mesh without a mail server writes its mail. */
 export async function mailTo(dataFolder: string, address: string): Promise<Email[]> {
   const folder = join(dataFolder, 'outbox');
   if (!existsSync(folder)) return [];

@@ -10,23 +10,23 @@ import { startScriptedModel } from './scripted-model.ts';
 /** Addresses of a mesh's processes by name: `host:port`, or a base URL. */
 export type UnitAddresses = Record<string, Partial<Record<Endpoint, string>>>;
 
-/** A running mesh, as described by a file that TEST_MESHES names. */
+/** A running mesh, as described in a file that TEST_MESHES names. */
 export interface RunningMesh {
-  /** Its name in titles of tests. */
+  /** The mesh's name in test titles. */
   name: string;
-  /** Its environment, with its keys and database. */
+  /** The mesh's environment, with its keys and database. */
   settings: Environment;
   units: UnitAddresses;
-  /** The files of its log, as a pattern. */
+  /** A glob pattern for the mesh's log files. */
   logs: string;
-  /** The file with its spans. */
+  /** The path of the file with the mesh's spans. */
   spans: string;
 }
 
 /** The mesh, as stories use it. */
 export type TestMesh = Awaited<ReturnType<typeof openMesh>>;
 
-/** Connects to a running mesh, with a scripted model for the agents of the caller. */
+/** Connects to a running mesh, and starts a scripted model for the agents of the calling test file. */
 export async function openMesh({ units, ...running }: RunningMesh) {
   const model = await startScriptedModel();
   const databases = new Map<string, Database>();
@@ -34,19 +34,19 @@ export async function openMesh({ units, ...running }: RunningMesh) {
   return {
     ...running,
     ...reachable(gatewaysIn(units), model.port),
-    /** The model of the agents that this file's clients create with `createAgent`. */
+    /** The model of the agents that clients of this test file create with `createAgent`. */
     model,
-    /** The addresses of one endpoint of every replica of a unit. */
+    /** Returns the addresses of one endpoint of every replica of a unit. */
     addresses: (unit: string, endpoint: Endpoint) => addressesIn(units, unit, endpoint),
-    /** The database of one service, for rows that no operation reads or writes. */
+    /** Opens the database of one service, for rows that no operation reads or writes. */
     database(schema: SchemaDeclaration): Database {
       const database = databases.get(schema.name) ?? openDatabase({ url, schema, poolSize: 2 });
       databases.set(schema.name, database);
       return database;
     },
-    /** The mail that it has sent to an address; in no order. */
+    /** Returns the mail that the mesh has sent to an address, in no particular order. */
     mailTo: (address: string) => mailTo(running.settings['PARLEY_DATA_DIR'] ?? '', address),
-    /** Closes the connections to it. The mesh keeps running. */
+    /** Closes the connections to the mesh, which keeps running. */
     async leave(): Promise<void> {
       await Promise.all([...databases.values()].map((database) => database.close()));
       await model.server.stop();
@@ -60,23 +60,23 @@ function addressesIn(units: UnitAddresses, unit: string, endpoint: Endpoint): st
   return ofUnit.flatMap(([, endpoints]) => endpoints[endpoint] ?? []);
 }
 
-/** The public GraphQL address of every gateway. */
+/** Returns the public GraphQL address of every gateway. */
 export function gatewaysIn(units: UnitAddresses): string[] {
   return addressesIn(units, 'gateway', 'public').map((address) => `${address}/graphql`);
 }
 
-/** Creates clients of a mesh, from the public GraphQL addresses of its gateways. */
+/** Returns functions that create clients of a mesh. @param gateways the public GraphQL addresses of the mesh's gateways */
 export function reachable(gateways: string[], modelPort?: number) {
   const [url = ''] = gateways;
   let visitors = 0;
-  /** A new client without a sign-in and with its own IP address. Clients are assigned to the gateways round robin. */
+  /** Creates a client without a sign-in and with its own IP address. Clients are assigned to the gateways round robin. */
   const visitor = (): Client => Object.assign(new Client(gateways[visitors++ % gateways.length] ?? url), { modelPort });
   return {
     /** The GraphQL address of the first gateway. */
     url,
     gateways,
     visitor,
-    /** A client with a new account and tenant. */
+    /** Creates a client with a new account and tenant. */
     async person(): Promise<Client> {
       const client = visitor();
       await client.register();
@@ -85,10 +85,10 @@ export function reachable(gateways: string[], modelPort?: number) {
   };
 }
 
-/** The address of test servers that tenants' URLs may name. */
+/** The address of test servers. URLs that tenants configure may use it. */
 export const pagesHost = '127.0.0.3';
 
-/** Settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have an IP address of its own. */
+/** Returns settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have its own IP address. */
 export function testEnvironment(env: Environment = {}): Environment {
   const outbound = { OUTBOUND_ALLOWLIST: pagesHost, OUTBOUND_PORTS: '1-65535' };
   return {

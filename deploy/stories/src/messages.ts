@@ -1,6 +1,6 @@
 import type { CitationDto, MessageDto, ToolCallDto } from '../../../services/session/src/generated/schema.ts';
 
-/** A type of the schema as JSON has it. */
+/** A type of the schema in its JSON form. */
 export type AsJson<T> = T extends Date
   ? string
   : T extends object

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { listen } from '@parley/kernel/http/listen';
 import { parseJson } from '@parley/kernel/json';
 
-/** A team-messaging product on loopback: it issues a token `messaging-token-of-<app id>` to every app. */
+/** Starts a team-messaging product on loopback. It issues the token `messaging-token-of-<app id>` to every app. */
 export async function startMessagingProduct() {
   const http = createServer(async (request, response) => {
     const app = parseJson(await text(request)) as { app_id?: string };

@@ -17,18 +17,18 @@ export interface Span {
 
 /** Logs and spans of a mesh since the observation began; other tests may use the mesh at the same time. */
 export interface Observed {
-  /** The log lines of all its processes. */
+  /** Returns the log lines of all the mesh's processes. */
   log(): string;
-  /** Its spans, as it sent them. */
+  /** Returns the mesh's spans as it has sent them. */
   spansText(): string;
   spans(): readonly Span[];
-  /** All texts since the observation began: logs, spans, and the metrics of every replica. */
+  /** Returns all texts since the observation began: logs, spans, and the metrics of every replica. */
   written(): Promise<Record<'log' | 'spans' | 'metrics', string>>;
-  /** Resolves when the logs and spans of everything before have arrived. */
+  /** Resolves when all earlier logs and spans have arrived. */
   allWritten(): Promise<void>;
 }
 
-/** An OTLP request. */
+/** The body of an OTLP trace request. */
 interface ExportedSpans {
   resourceSpans: {
     resource: { attributes: { key: string; value: { stringValue?: string } }[] };
@@ -36,7 +36,7 @@ interface ExportedSpans {
   }[];
 }
 
-/** Observes a mesh from now on. */
+/** Starts to observe a mesh. */
 export function observe(mesh: TestMesh): Observed {
   const log = tailOf(mesh.logs);
   const spansText = tailOf(mesh.spans);
@@ -61,7 +61,7 @@ export function observe(mesh: TestMesh): Observed {
     spans,
     written: async () => ({ log: log(), spans: spansText(), metrics: await metricsOf(mesh) }),
     async allWritten() {
-      // Lines and spans of one process are in the order in which it wrote them. Those of a failing turn come last.
+      // Each process writes its lines and spans in order. So once those of this failing turn have arrived, all earlier ones have, too.
       const marker = `marker-${randomUUID()}`;
       mesh.model.answer(marker, { status: 401 });
       const ada = await mesh.person();
@@ -76,7 +76,7 @@ export function observe(mesh: TestMesh): Observed {
   };
 }
 
-/** Returns whole lines that are written to the matching files from now on. */
+/** Returns a function that reads the complete lines written to the matching files since this call. */
 function tailOf(pattern: string): () => string {
   const places = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
   let text = '';
@@ -95,7 +95,7 @@ function tailOf(pattern: string): () => string {
   };
 }
 
-/** The trace of a request that all have logged who have to do with a turn; undefined while they have not. */
+/** Returns the trace id of a request with a turn, once gateway, session and agent have logged it; undefined until then. */
 function turnTraceOf(log: string, requestId: string): string | undefined {
   const lines = log.split('\n').filter((line) => line.includes(`"${requestId}"`));
   const isTold = ['gateway', 'session', 'agent'].every((unit) =>
@@ -106,8 +106,8 @@ function turnTraceOf(log: string, requestId: string): string | undefined {
 }
 
 /**
- * Searches these texts for secrets, as they are or in hex, like PostgreSQL shows bytes. Returns one sentence for each hit. JSON
- * values and tokens may be truncated in logs, so their beginnings are searched.
+ * Searches texts for secrets, both as plain text and in hex, as PostgreSQL shows bytes. Returns one sentence for each hit. Searches for the
+ * beginnings of secrets, because logs may truncate JSON values and tokens.
  */
 export function foundIn(texts: Record<string, string>, secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) => {
@@ -124,7 +124,7 @@ function around(text: string, secret: string): string {
   return at < 0 ? '' : text.slice(Math.max(0, at - 300), at + 100);
 }
 
-/** The metrics of every replica. */
+/** Returns the metrics of every replica. */
 async function metricsOf({ addresses }: TestMesh): Promise<string> {
   const urls = unitNames.flatMap((unit) => addresses(unit, 'ops'));
   const texts = urls.map(async (url) => (await fetch(`${url}/metrics`)).text());

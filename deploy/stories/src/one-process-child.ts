@@ -11,20 +11,20 @@ import { schemas } from '@parley/units';
 import type { MeshAddresses } from './one-process.ts';
 
 /**
- * Runs the mesh on the data folder of its first argument as `scripts/up` does, with as many gateways as the second one says,
- * sends its addresses to the parent process, and stops at SIGTERM or SIGINT.
+ * Runs a mesh as `scripts/up` does. Arguments: the data folder and the number of gateways. Sends the mesh's addresses to the parent
+ * process, and stops at SIGTERM or SIGINT.
  */
 const [, , dataFolder, gateways] = process.argv;
 if (!dataFolder) throw new Error('Give a data folder');
 
-/** After this time something that was not closed keeps the process alive. */
+/** If the process still runs after this time, an open resource keeps it alive. */
 const endsWithinMs = 10_000;
 const exitNow = process.exit.bind(process);
 
-const orphaned = () => exitNow(1); // its parent has ended
+const orphaned = () => exitNow(1); // the parent process has ended
 process.once('disconnect', orphaned);
 
-// `run` calls `process.exit` when everything has stopped. Here the process must end without it, so that open resources are noticed.
+// `run` calls `process.exit` when everything has stopped. Here the process must end by itself, so that open resources are detected.
 Object.defineProperty(process, 'exit', {
   value: (code: number) => {
     process.exitCode = code;
@@ -45,13 +45,13 @@ await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()
   addresses: mesh.dependencies.addresses,
   failed: mesh.failed,
   onReady: () => {
-    flushCompileCache(); // for processes that start before this one ends
+    flushCompileCache(); // for processes that start before this process ends
     const databaseUrl = mesh.databaseUrl() ?? '';
     process.send?.({ units: mesh.dependencies.addresses.announced(), databaseUrl } satisfies MeshAddresses);
   },
 });
 
-/** A second gateway on the same engines and services, which announces itself as `gateway-2`. */
+/** Returns a second gateway on the same engines and services, which announces its addresses as `gateway-2`. */
 function secondGateway(): Part {
   const { addresses } = mesh.dependencies;
   const announce = (_unit: string, endpoint: Endpoint, address: string) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/settings/config';
 import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
-/** Addresses that a mesh reports when it is up. */
+/** The addresses that a mesh reports when it is up. */
 export interface MeshAddresses {
   units: UnitAddresses;
   /** The URL of the embedded database. */
@@ -15,7 +15,7 @@ export interface MeshAddresses {
 export interface OneProcessOptions {
   dataFolder: string;
   env: Environment;
-  /** Starts a second gateway beside the first. */
+  /** Whether to start a second gateway. */
   secondGateway?: boolean;
   /** Cancels the start. */
   signal?: AbortSignal;
@@ -24,12 +24,12 @@ export interface OneProcessOptions {
 export type MeshProcess = Awaited<ReturnType<typeof startOneProcess>>;
 
 /**
- * Starts a mesh in a child process on a data folder, and resolves when it is up. It ends with this process.
- * @throws Error with its standard error if it ends before.
+ * Starts a mesh in a child process on a data folder. Resolves when the mesh is up. The child ends with this process.
+ * @throws Error with the child's standard error if it ends before the mesh is up
  */
 export async function startOneProcess({ dataFolder, env: given, secondGateway, signal }: OneProcessOptions) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  // Files that a killed process leaves are removed with its data.
+  // A folder inside the data folder, so that the files of a killed process are removed with its data.
   const temporary = join(dataFolder, 'tmp');
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
   const env = { PATH, NODE_COMPILE_CACHE, TMPDIR: temporary, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
@@ -61,9 +61,9 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
     ...reachable(gatewaysIn(addresses.units)),
     ...addresses,
     kill,
-    /** Its standard error so far. */
+    /** Returns the standard error so far. */
     stderr: () => errors,
-    /** Sends the signal. Resolves with the exit code, or the signal that ended it, when the process has ended. */
+    /** Sends the signal. When the process has ended, resolves with its exit code or with the signal that ended it. */
     stop(how: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {
       child.kill(how);
       return ended;

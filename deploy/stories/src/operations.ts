@@ -26,20 +26,20 @@ export type Operation = ReturnType<typeof servedOperations>[number];
 
 /** One value in the arguments of an operation. */
 export interface Place {
-  /** `id` or `input.name`. */
+  /** The path in the arguments, e.g. `id` or `input.name`. */
   path: string;
-  /** Its scalar or enum. */
+  /** The name of the scalar or enum. */
   type: string;
-  /** The input type and its field, `RegisterInput.email`; of an argument without an input type its path. */
+  /** The input type with its field, e.g. `RegisterInput.email`. For an argument without an input type, its path. */
   inputField: string;
 }
 
-/** The value at a place, or undefined for the default one; for an input object: whether it is present. */
+/** Chooses the value at a place; undefined for the default value. For an input object, returns whether it is present. */
 type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 
-/** All operations of the supergraph. The test of credentials checks that the gateway serves exactly these. */
+/** Returns all operations of the supergraph. The test of credentials checks that the gateway serves exactly these. */
 export function servedOperations() {
   const sdl = readFileSync(supergraph, 'utf8');
   const schema = buildASTSchema(parse(sdl), { assumeValidSDL: true });
@@ -50,21 +50,21 @@ export function servedOperations() {
     return Object.values(type?.getFields() ?? {}).map((field) => {
       const rule = rules.get(`${type}.${field.name}`);
       if (!rule || !place || !field.astNode) throw new Error(`The supergraph has no rules for ${field.name}`);
-      /** The credentials that it accepts, none if it is public, and how often it may be sent. */
+      /** `by`: the accepted credentials, empty if the operation is public. `throttle`: its rate limit. */
       const { by, throttle } = rule;
-      /** The service that resolves it. */
+      /** The service that resolves the operation. */
       const service = getDirectiveValues(place, field.astNode)?.graph;
       return { ...operationOf(kind, field), by, throttle, service };
     });
   });
 }
 
-/** Whether the value is an id of Parley; ids of clients such as `clientTurnId` are text. */
+/** Reports whether the value is an id that Parley assigns. Ids that clients choose, such as `clientTurnId`, are texts. */
 export function isId({ path, type }: Pick<Place, 'path' | 'type'>): boolean {
   return /(^|\.)(id|\w+Ids?)$/u.test(path) && ['ID', 'Int', 'Float'].includes(type);
 }
 
-/** Whether the value is text. */
+/** Reports whether the value is a text. */
 export function isText({ type }: Pick<Place, 'type'>): boolean {
   return ['String', 'JSON', 'JSONObject'].includes(type);
 }
@@ -79,21 +79,21 @@ function operationOf(kind: `${OperationTypeNode}`, field: Field) {
     kind,
     name: field.name,
     field,
-    /** A document with a variable for each argument, which selects all scalar fields of the result. */
+    /** A document that has a variable for each argument and selects all scalar fields of the result. */
     document: `${head} { ${field.name}${args} ${selection} }`,
-    /** The same operation several times in one document, with aliases and a minimal selection. */
+    /** Returns a document with the same operation several times, with aliases and a minimal selection. */
     repeated(times: number): string {
       const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
       return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
     },
     /** The places of all values in the arguments. */
     places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
-    /** Valid variables: required ones, those for which `choose` returns a value, and their parents. */
+    /** Returns valid variables: required ones, those for which `choose` returns a value, and their parents. */
     variables: (choose: Choose = () => undefined): Record<string, unknown> => objectOf(field.args, '', choose),
   };
 }
 
-/** The fields of a result that need no arguments and no selection. */
+/** Returns a selection of the result's scalar fields without arguments. */
 function selectionOf(field: Field): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';

@@ -6,7 +6,7 @@ import type { CredentialMesh } from './credentials.ts';
 
 export const operator: Caller = { kind: 'operator', displayName: 'stories', tenantId: null, requestId: 'stories' };
 
-/** A client of the RPCs that `scripts/admin` calls. */
+/** Returns a client of the RPCs that `scripts/admin` calls. */
 export async function operatorOf(t: ExecutionContext, { operatorKey, addresses }: CredentialMesh) {
   const client = rpcClient({
     definition: AdminServiceDefinition,

@@ -8,7 +8,7 @@ import { schemas, topics } from '@parley/units';
 import { openChecker } from './invariants.ts';
 
 export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire' | 'tap' | 'plan' | 'backoffMs'>> {
-  /** Its environment, with engines and keys. */
+  /** The mesh's environment, with engines and keys. */
   settings: Environment;
   logFolder: string;
   /** Cancels the start. */
@@ -16,8 +16,8 @@ export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire
 }
 
 /**
- * Starts every unit as processes of its own on empty engines. They end with this process, however that ends.
- * @throws Error that names the process whose start failed; then all are stopped.
+ * Starts every unit as separate processes on empty engines. They end with this process, however it ends.
+ * @throws Error that names the process whose start failed; all processes are then stopped
  */
 export async function startProcesses({ settings, logFolder, signal, ...more }: ProcessesOptions) {
   await using closers = new AsyncDisposableStack();
@@ -43,7 +43,7 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
     units: meshAddresses(mesh.replicas).announced(),
     checker,
     logs,
-    /** Messages of its supervisor: which process has ended, which is back. */
+    /** Messages of the supervisor: which process has ended, and which runs again. */
     said: said as readonly string[],
     /** Stops all processes. @returns the messages about processes that ended by themselves or did not stop in time. */
     async stop(): Promise<string[]> {

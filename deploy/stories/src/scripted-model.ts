@@ -10,18 +10,18 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
-/** The response to a message, fixed or computed from the request's earlier tool calls and their results. */
+/** The response to a message: fixed, or computed from the request's earlier tool calls and their results. */
 type Reply = ModelAnswer | ((sent: SentTools) => ModelAnswer);
 
-/** The response to a request for a judgement, fixed or computed from the request. */
+/** The response to a request for a judgement: fixed, or computed from the request. */
 type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
 
 export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
 /**
- * Starts a model server for several tests. Each sets the responses to its own messages. Stop it with `server.stop()`.
- * @param options.billsApart Whether no two requests are billed the same input tokens unless a test says what they are, so that a call
- * in the ledger names the request that it is for. Default false.
+ * Starts a model server for several tests. Each test sets the responses to its own messages. Stop it with `server.stop()`.
+ * @param options.billsApart whether each request is billed a different number of input tokens, unless a test sets the number; a call in the
+ * ledger then identifies its request. Default false
  */
 export async function startScriptedModel({ billsApart = false } = {}) {
   const turns = new Map<string, Reply>();
@@ -58,18 +58,21 @@ export async function startScriptedModel({ billsApart = false } = {}) {
     },
     /** Sets the response to the message `text`. Other messages get a short default response. */
     answer: (text: string, answer: Reply) => void turns.set(text, answer),
-    /** Sets the response to messages with this prefix and no response of their own. */
+    /** Sets the response to messages with this prefix that have no response of their own. */
     answerOthers: (beginning: string, answer: (text: string, sent: SentTools) => ModelAnswer) =>
       void others.set(beginning, answer),
     /** Sets the judgement of conversations that contain `text`. Default: `judgement`. */
     judge: (text: string, judge: Judge) => void judgements.set(text, judge),
-    /** The requests for replies to this message, in order. */
+    /** Returns the requests for replies to this message, in order. */
     requestsFor: (text: string) =>
       server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),
   };
 }
 
-/** The message to reply to: the user's last one, which follows earlier ones without a reply; results of tools may follow it. */
+/**
+ * Returns the message to reply to: the last paragraph of the last user message, because earlier messages without a reply are joined before
+ * it. Tool results may follow.
+ */
 export function messageOf({ messages }: ChatRequestBody): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content;
   const parts = Array.isArray(content) ? (content as { text?: string }[]) : [];

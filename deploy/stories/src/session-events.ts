@@ -11,9 +11,9 @@ import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;
 type Reply = AsJson<Omit<AiResponseEvent, 'message'>> & { message: Message };
-/** Aliased: `status` of a session has another type, and GraphQL refuses to merge the two. The same holds for `message` below. */
+/** `callStatus` is an alias, because `status` of a session has another type, and GraphQL refuses to merge both. */
 export type ToolCall = AsJson<Omit<ToolCallEvent, 'status'>> & { callStatus: ToolCallEvent['status'] };
-/** Aliased: `message` of a reply has another type. */
+/** `failure` is an alias, because `message` of a reply has another type. */
 type TurnFailed = AsJson<Omit<TurnFailedEvent, 'message'>> & { failure: string };
 export type SessionEvent = Chunk | ToolCall | Reply | TurnFailed | AsJson<SessionStatusEvent>;
 
@@ -40,7 +40,7 @@ export interface SessionEventsOptions extends Pick<SubscriptionOptions<unknown>,
   all?: SessionEvent[];
 }
 
-/** An open subscription to one session on a socket of its own, with the received events. */
+/** An open subscription to one session on a separate socket, with the received events. */
 export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }> {
   readonly all: SessionEvent[];
   readonly #timeoutMs: number;
@@ -53,7 +53,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Waits until `check` returns a truthy value, and returns that. */
+  /** Waits until `check` returns a truthy value, and returns that value. */
   until<T>(what: string, check: (events: SessionEvents) => T) {
     return eventually(what, () => check(this), { timeoutMs: this.#timeoutMs }).catch((error: unknown) => {
       const seen = JSON.stringify({ all: this.all.slice(-20), errors: this.errors, closed: this.closed });
@@ -61,7 +61,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     });
   }
 
-  /** Waits until the subscription is active: the first event of every session is that it becomes ACTIVE. */
+  /** Waits until the subscription is active: the first event of every session reports its status ACTIVE. */
   opened() {
     return this.until('the first event', ({ all }) => all.length > 0);
   }
@@ -86,7 +86,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     return this.all.filter((event) => event.__typename === 'ToolCallEvent');
   }
 
-  /** The final events of turns, without the greeting. */
+  /** Returns the final events of turns, without the greeting. */
   get ended(): (Reply | TurnFailed)[] {
     return this.all.filter(endsTurn);
   }
@@ -105,7 +105,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     return last.eventId;
   }
 
-  /** The chunks of a turn's last attempt, joined. */
+  /** Returns the joined chunks of a turn's last attempt. */
   streamed(turnIndex: number): string {
     const chunks = this.chunks.filter((chunk) => chunk.turnIndex === turnIndex);
     const last = Math.max(...chunks.map(({ attempt }) => attempt));
@@ -124,7 +124,7 @@ export function compareIds(one: string, other: string): number {
   return ms - otherMs || n - otherN;
 }
 
-/** Whether ids strictly increase, so that no event is repeated. */
+/** Reports whether ids strictly increase, i.e. whether no event is repeated. */
 export function idsGrow(events: readonly { eventId: string }[]): boolean {
   const ids = events.map(({ eventId }) => eventId);
   return ids.every((id, n) => /^\d+-\d+$/u.test(id) && compareIds(ids[n - 1] ?? '0-0', id) < 0);

@@ -1,4 +1,4 @@
-// Meshes of its own: they are cut short, killed, and broken.
+// These tests start their own meshes, because they interrupt, kill and break them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '@parley/embedded/embedded';
@@ -16,7 +16,7 @@ import { startSharedMeshes } from './shared-meshes.ts';
 
 const say = () => undefined;
 
-/** A folder in which all that is started from now on puts its temporary files. */
+/** Sets a folder for the temporary files of everything that is started later in the test. */
 function ownTemporaryFolder(t: ExecutionContext): string {
   const folder = emptyFolder(t);
   const before = process.env.TMPDIR;
@@ -28,13 +28,13 @@ function ownTemporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Every process with this folder in its environment: those started in it, also if their parent has ended. */
+/** Finds all processes whose environment contains this folder, even if their parent has ended. */
 function processesOf(folder: string): { pid: number; command: string }[] {
   const read = (file: string) => {
     try {
       return readFileSync(file, 'utf8').replaceAll('\0', ' ');
     } catch {
-      return ''; // it ended meanwhile, or is somebody else's
+      return ''; // the process has ended, or belongs to another user
     }
   };
   return readdirSync('/proc').flatMap((name) =>
@@ -47,7 +47,7 @@ function processesOf(folder: string): { pid: number; command: string }[] {
 let embedded: ReturnType<typeof startEmbeddedDatabase> | undefined;
 test.after.always('the database stops', async () => (await embedded)?.stop());
 
-/** Settings of processes that are started on one database in this process, and want nothing else. */
+/** Returns settings for processes that use one embedded database of this process and no other engine. */
 async function onEmbedded(env: Environment = {}): Promise<Environment> {
   embedded ??= startEmbeddedDatabase({ folder: null, snapshot: await migratedSnapshot(schemas) });
   return testEnvironment({ DATABASE_URL: (await embedded).url, ...env });
@@ -97,7 +97,7 @@ test.serial('the stop of many processes reports each that ended by itself', asyn
   t.regex(problems[0] ?? '', /gateway-1 has ended \(SIGKILL\)/u);
 });
 
-/** Where this run has no servers, the test cannot be run; CI has them. */
+/** Without servers in this run, the test is skipped; CI has them. */
 const serversTest = process.env.TEST_KAFKA_BROKERS || process.env.CI ? test.serial : test.serial.skip;
 
 serversTest('a start that is cut short leaves nothing of either mesh', async (t) => {
@@ -110,7 +110,7 @@ serversTest('a start that is cut short leaves nothing of either mesh', async (t)
   const servers = { ...Object.fromEntries(engines), DATABASE_URL };
   const cut = startSharedMeshes({ signal: interrupted.signal, say, servers });
   const isStarting = () => processesOf(folder).some(({ command }) => command.includes('/main.ts'));
-  await eventually('processes start', isStarting, { timeoutMs: 120_000 }); // behind the other mesh, on a busy machine
+  await eventually('processes start', isStarting, { timeoutMs: 120_000 }); // they start after the other mesh, on a busy machine
   interrupted.abort(new Error('cut short'));
   await t.throwsAsync(cut, { message: /cut short/u });
   await eventually('nothing is left', () => processesOf(folder).length === 0);

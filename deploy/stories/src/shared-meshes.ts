@@ -16,20 +16,21 @@ export interface SharedMeshesOptions {
   signal: AbortSignal;
   /** Receives progress messages. */
   say(line: string): void;
-  /** The settings of the servers on which a mesh of processes is started, too. Default: there is only the one process. */
+  /** The settings of the servers for a second mesh, of processes. Default: only the mesh in one process. */
   servers?: Environment | undefined;
   /** Whether the built-in model is the only one. Default false. */
   offline?: boolean;
 }
 
-/** Meshes shared by test files. This process forwards requests for models to the model servers of the files. */
+/** Meshes that test files share. This process forwards model requests to the model servers of the test files. */
 export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
 const shownWarnings = 40;
 
 /**
- * Starts the meshes, the one process first: the others find in the compile cache what it has loaded, where ten that start at once
- * would all compile the same. They end with this process. @throws Error if one does not start; then all are stopped.
+ * Starts the meshes, first the one in one process: the other processes then find its code in the compile cache. If ten processes started at
+ * once, each would compile the same code. The meshes end with this process.
+ * @throws Error if one does not start; all are then stopped
  */
 export async function startSharedMeshes({ signal, say, servers, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
@@ -38,8 +39,8 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
   const meshes: Awaited<ReturnType<typeof startMesh>>[] = [];
 
   /**
-   * Waits until the meshes are idle, checks the invariants of their data, and stops them.
-   * @returns the problems found, one sentence each.
+   * Waits until the meshes are idle, checks the invariants of their data, and stops the meshes.
+   * @returns the problems found, one sentence each
    */
   async function stop(): Promise<string[]> {
     const problems = await Promise.all(meshes.map((mesh) => mesh.stop()));
@@ -47,7 +48,7 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
     return problems.flat();
   }
   try {
-    // Stories about logs and spans run on the mesh of processes where there is one.
+    // Stories about logs and spans run on the mesh of processes, if there is one.
     meshes.push(await startMesh('one process', { ...common, verbose: !servers }));
     if (servers) meshes.push(await startMesh('processes', { ...common, servers, verbose: true }));
   } catch (error) {
@@ -87,9 +88,9 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
     MESSAGING_URL_INTL: messaging.url,
     ...speech.env,
     IDP_ONE_TIMEOUT_MS: '20000',
-    // A turn continues without passages that arrive too late, but stories need its citations.
+    // A turn continues without passages that arrive too late, but stories need the citations.
     AGENT_RETRIEVAL_TIMEOUT_MS: '20000',
-    // A story waits for its end.
+    // Short, because a story waits for the end of this time.
     AGENT_WORKFLOW_TURN_MS: '15000',
     ...(!offline && forwarder.env),
     ...observed,
@@ -103,7 +104,7 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   return {
     file,
     async stop() {
-      // An aborted run has not finished its work, so that invariants need not hold.
+      // An aborted run has not finished its work, so the invariants need not hold.
       const broken = signal.aborted ? [] : await brokenWhenIdle(settings);
       const problems = [...broken, ...(await stop().catch((error: unknown) => [String(error)]))];
       await rest.disposeAsync();
@@ -117,7 +118,7 @@ async function inOneProcess(folder: string, env: Environment, signal: AbortSigna
   const logs = join(folder, 'mesh.log');
   const given = { ...env, LOG_FILE: logs };
   const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env: given, secondGateway: true, signal });
-  /** Resolves with the problems found. */
+  /** Stops the mesh. Resolves with the problems found. */
   const stop = async () => {
     const how = await mesh.stop();
     return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
@@ -133,7 +134,7 @@ async function inProcesses(folder: string, env: Environment, signal: AbortSignal
     settings,
     logFolder,
     signal,
-    // As the Helm chart names them.
+    // The same service names as in the Helm chart.
     wire: ({ unit }, own) => ({ ...own, OTEL_SERVICE_NAME: `parley-${unit}` }),
   });
   return { units, settings, logs: join(logFolder, '*-[0-9].log'), stop };
@@ -151,7 +152,7 @@ async function brokenWhenIdle(settings: Environment): Promise<string[]> {
   }
 }
 
-/** The last warnings and errors in its logs. */
+/** Returns the last warnings and errors in the logs. */
 function warningsIn(logs: string): string {
   const lines = globSync(logs).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   const warnings = lines.filter((line) => /"level":"(warn|error|fatal)"/u.test(line));

@@ -4,11 +4,11 @@ import type { GraphError } from './graph-error.ts';
 
 interface SocketOptions extends Pick<ClientOptions, 'on'> {
   url: string;
-  /** Sent as connectionParams; the client's address also as a header. */
+  /** Sent as connectionParams. The client's address is also sent as a header. */
   credentials: Record<string, string>;
 }
 
-/** A graphql-ws client on one socket, which is opened at once and does not reconnect. */
+/** Creates a graphql-ws client with one socket, which is opened at once and does not reconnect. */
 export function openSocket({ url, credentials, on }: SocketOptions) {
   return createClient({
     url: url.replace(/^http/, 'ws'),
@@ -33,15 +33,17 @@ export interface SubscriptionOptions<Data> extends Pick<SocketOptions, 'url' | '
   connected?(): void;
 }
 
-/** One subscription on a socket of its own, which stays open when the subscription ends, so that a test sees who closes it. */
+/**
+ * A subscription on a separate socket. The socket stays open when the subscription ends, so that a test can observe which side closes it.
+ */
 export class Subscription<Data> {
-  /** The gateway that it is connected to. */
+  /** The gateway's URL. */
   readonly url: string;
   /** Errors that ended the subscription. */
   errors: GraphError[] | undefined;
   /** The code and reason with which the socket was closed. */
   closed: { code: number; reason: string } | undefined;
-  /** Resolves when it has ended: `closed 4403`, the code of its error with the reason, or `completed`. */
+  /** Resolves when the subscription has ended: `closed 4403`, the code of its error with the reason, or `completed`. */
   readonly end: Promise<string>;
   readonly #client: ReturnType<typeof openSocket>;
   #socket: WebSocket | undefined;
@@ -93,7 +95,7 @@ export class Subscription<Data> {
   }
 }
 
-/** The outcome of a subscription on a socket of its own: `ok` with its first event, or how it ended before. */
+/** Subscribes on a separate socket and returns the outcome: `ok` at the first event, or how the subscription ended before. */
 export async function subscribeOutcome(options: Omit<SubscriptionOptions<unknown>, 'next'>): Promise<string> {
   const first = Promise.withResolvers<string>();
   const subscription = new Subscription({ ...options, next: () => first.resolve('ok') });
@@ -102,7 +104,7 @@ export async function subscribeOutcome(options: Omit<SubscriptionOptions<unknown
   return outcome;
 }
 
-/** The code of the first error, with the reason. */
+/** Returns the code of the first error, with the reason. */
 export function codeOf([error]: readonly GraphError[]): string {
   return [error?.extensions.code, error?.extensions.reason].filter(Boolean).join(' ');
 }

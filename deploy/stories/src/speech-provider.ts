@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { listen } from '@parley/kernel/http/listen';
 
-/** The transcript of every clip that a browser has recorded. */
+/** The transcript of every clip that a browser recorded. */
 export const recorded = 'This is what I said.';
 
 /**
- * A provider of transcriptions like OpenAI's. It "hears" what a clip has after `say:`, which is not there in real audio; after `fail:` it
- * is out of order. A clip with `wait:` and a name is heard when the file that sent it leaves, and counted at `/left/<name>` then.
+ * Starts a transcription provider like OpenAI's. A marker in the clip, which real audio does not contain, determines the response. `say:`
+ * is followed by the transcript, and `fail:` returns 503. `wait:` is followed by a name: there is no response, and when the client
+ * disconnects, this is counted at `/left/<name>`.
  */
 export async function startSpeechProvider() {
   const left = new Map<string, number>();

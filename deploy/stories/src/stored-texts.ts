@@ -4,7 +4,7 @@ import { schemas, topics } from '@parley/units';
 import { connectionOf } from './invariants/read-topics.ts';
 import type { TestMesh } from './mesh.ts';
 
-/** Every row of every table of each service, of all tenants, a line each; bytes are shown in hex. */
+/** Returns every row of every table of each service, of all tenants, one per line. Bytes are shown in hex. */
 export async function rowsOf({ settings }: TestMesh): Promise<Record<string, string>> {
   const url = superuserUrl(settings['DATABASE_URL'] ?? '');
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
@@ -25,13 +25,13 @@ export async function rowsOf({ settings }: TestMesh): Promise<Record<string, str
   }
 }
 
-/** The login of the tests sees the rows of all tenants, which row-level security hides from that of the mesh. */
+/** Returns a URL with the tests' login, which can read the rows of all tenants. Row-level security hides them from the mesh's login. */
 function superuserUrl(databaseUrl: string): string {
   const { pathname } = new URL(databaseUrl);
   return Object.assign(new URL(process.env['TEST_DATABASE_URL'] ?? databaseUrl), { pathname }).href;
 }
 
-/** Every event on every topic, with its key and headers, and every dead letter. None without `KAFKA_BROKERS`. */
+/** Returns every event on every topic, with its key and headers, and every dead letter. Empty without `KAFKA_BROKERS`. */
 export async function eventsOf({ settings }: TestMesh): Promise<Record<string, string>> {
   if (!settings['KAFKA_BROKERS']) return {};
   const connection = connectionOf(settings);

@@ -7,10 +7,9 @@ import type { SharedMeshes } from './shared-meshes.ts';
 
 export interface StoriesOptions {
   /**
-   * The mesh that each story runs on, once. `one process`, the default: what it shows is the same on any mesh. `processes`: it
-   * depends on several processes or on real engines, as order, takeover, live events, limits that replicas share and
-   * revocations do; where that mesh does not run, on the one that does. `offline`: one process of the file's own, which has no
-   * model but the built-in one.
+   * The mesh on which each story runs once. `one process`, the default: the result would be the same on any mesh. `processes`: the story
+   * depends on several processes or on real engines, e.g. for order, takeover, live events, shared limits or revocations; without that
+   * mesh, it runs on the other one. `offline`: a separate one-process mesh for the file, which has only the built-in model.
    */
   on?: 'one process' | 'processes' | 'offline';
 }
@@ -19,14 +18,14 @@ type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
 type RegisterStory = (title: string, story: Story) => void;
 
 /**
- * Ava begins all stories at once. On a slow machine a hundred sign-ups would then keep the one process from answering anything
- * within the timeouts of its own calls.
+ * Ava starts all stories at once. Without this limit on a slow machine, a hundred concurrent sign-ups would make the calls within the one
+ * process time out.
  */
 const inTurn = pLimit(8);
 
 /**
- * Registers each story of a file as one test on one of the meshes that TEST_MESHES names; without it on one of the file's own.
- * `each` runs a story on every mesh: only for stories that show that a mesh works as a whole.
+ * Returns a function that registers each story of a file as a test on one of the meshes that TEST_MESHES names, or, without TEST_MESHES, on
+ * a mesh of the file itself. `each` runs a story on every mesh: use it only for stories that show that a mesh works as a whole.
  */
 export function stories(
   test: TestFn,
@@ -49,7 +48,7 @@ export function stories(
   return Object.assign(registerWith(test), { serial: registerWith(test.serial), each: registerWith(test, meshes) });
 }
 
-/** Opened by the first story, left after the last. @param close resolves with the problems found. */
+/** Opens a mesh for the first story, and disconnects after the last one. @param close resolves with the problems found */
 function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Promise<string[] | undefined>) {
   let mesh: Promise<TestMesh> | undefined;
   test.after.always('the mesh has no problems at the end', async (t) => {
@@ -62,11 +61,11 @@ function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Pr
   };
 }
 
-/** One process, started when the first story asks for it. */
+/** Declares a one-process mesh that starts when the first story needs it. */
 function ownMesh(test: TestFn, offline: boolean) {
   let started: Promise<SharedMeshes> | undefined;
   async function open(): Promise<RunningMesh> {
-    // Loaded only here: a file that uses a shared mesh does not need it.
+    // Imported here, because files that use a shared mesh do not need it.
     const { startSharedMeshes } = await import('./shared-meshes.ts');
     started = startSharedMeshes({ signal: never, say: () => undefined, offline });
     return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));

@@ -2,12 +2,12 @@ import { eventually } from '@parley/testing/eventually';
 import type { Observed, Span } from './observe.ts';
 
 /**
- * Spans from the root of a trace inwards, `unit: name` each, where the name is a pattern. What follows `linked` is the root of
- * another trace, which names a part of the span before by a link.
+ * Spans from the root of a trace inwards, each as `unit: name`, where the name is a regular expression. The step after `linked` is the root
+ * span of another trace, which has a link to the previous span or to a span within it.
  */
 export type Path = string[];
 
-/** The spans of everything that these requests caused. Other tests use the mesh at the same time. */
+/** Returns the spans of everything that these requests caused. Other tests may use the mesh at the same time. */
 export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
   const lines = observed
     .log()
@@ -24,7 +24,10 @@ export function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Sp
   return spans.filter(({ traceId }) => all.has(traceId));
 }
 
-/** Waits for paths, since each process sends its own spans in its own time; of several, one is enough. @returns those that are not there in the end. */
+/**
+ * Waits until all paths are found, because each process sends its spans at its own pace. If a path has alternatives, one is enough.
+ * @returns the names of the paths that were not found
+ */
 export async function missingPaths(
   spans: () => readonly Span[],
   paths: Record<string, Path | Path[]>,
@@ -60,12 +63,12 @@ function leadsTo(spans: readonly Span[], from: Span, [step, ...path]: Path): boo
 
 function matches({ name, service }: Span, step = ''): boolean {
   const [unit, pattern] = step.split(': ');
-  // Units in one process have one name.
+  // All units in one process have the same service name.
   const isOfUnit = service === `parley-${unit}` || service === 'parley';
   return isOfUnit && new RegExp(`^${pattern}$`, 'u').test(name);
 }
 
-/** All that happened within a span. */
+/** Returns all descendants of a span. */
 function within(spans: readonly Span[], { spanId }: Span): Span[] {
   const children = spans.filter(({ parentSpanId }) => parentSpanId === spanId);
   return [...children, ...children.flatMap((child) => within(spans, child))];

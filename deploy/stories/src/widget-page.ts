@@ -19,7 +19,7 @@ export interface PageOptions {
   /** The language of the page. Default `en`. */
   lang?: string;
   labels?: Record<string, string>;
-  /** Further attributes of the element. */
+  /** Additional attributes of the element. */
   more?: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ interface AxeResult {
   violations: { id: string; help: string; nodes: { target: unknown }[] }[];
 }
 
-/** Pages of a site of its own, on another origin than the gateway, which includes the built widget; one browser for a file of tests. */
+/** Serves pages with the built widget, on another origin than the gateway. All tests of a file share one browser. */
 export function widgetPages(test: TestFn) {
   let started: Promise<{ browser: Browser; origin: string }> | undefined;
   const closers: (() => unknown)[] = [];
@@ -59,7 +59,7 @@ export function widgetPages(test: TestFn) {
     return { browser, origin };
   }
 
-  /** Opens a page that has the widget in a browser profile of its own, which is closed with the test. */
+  /** Opens a page with the widget in a separate browser profile, which is closed after the test. */
   async function visit(
     t: ExecutionContext,
     mesh: TestMesh,
@@ -70,7 +70,7 @@ export function widgetPages(test: TestFn) {
     started ??= start();
     const { browser, origin } = await started;
     const context = await browser.newContext({
-      extraHTTPHeaders: { 'x-forwarded-for': mesh.visitor().ip }, // throttles count by address
+      extraHTTPHeaders: { 'x-forwarded-for': mesh.visitor().ip }, // rate limits apply to client addresses
       ...options,
     });
     t.teardown(() => context.close());
@@ -96,7 +96,7 @@ export function widgetPages(test: TestFn) {
 
   return {
     visit,
-    /** Opens a page of this site with the widget. @param script runs before those of the page */
+    /** Opens a page of this site with the widget. @param script runs before the page's own scripts */
     open(t: ExecutionContext, mesh: TestMesh, options: PageOptions, browser?: BrowserContextOptions, script?: string) {
       const path = `/${pages.size}`;
       pages.set(path, htmlOf(options));
@@ -105,7 +105,7 @@ export function widgetPages(test: TestFn) {
   };
 }
 
-/** The browser reports by itself what the tests cut. */
+/** Reports whether the browser itself logged the message because a test cut the network. */
 function isNetwork(text: string): boolean {
   return /net::ERR|WebSocket connection|Failed to load resource/u.test(text);
 }
@@ -135,16 +135,16 @@ function chatIn(page: Page) {
       ).catch(async (error: unknown) => {
         throw new Error(`${String(error)}\n${await text()}`, { cause: error });
       }),
-    /** How often the conversation shows a text. */
+    /** Returns how often the conversation shows a text. */
     count: async (wanted: string) => (await text()).split(wanted).length - 1,
-    /** The links of the conversation: where each leads, its `rel` and its `target`. */
+    /** Returns the `href`, `rel` and `target` of each link in the conversation. */
     links: () =>
       page.evaluate<string[][]>(
         '[...document.querySelector("parley-chat").shadowRoot.querySelectorAll(".log a")].map((it) => [it.href, it.rel, it.target])',
       ),
-    /** What screen readers were given to read out, at most the last two. */
+    /** Returns what is announced to screen readers, at most the last two texts. */
     announced: () => part('[aria-live=polite]').innerText(),
-    /** What axe finds. */
+    /** Returns the accessibility problems that axe finds. */
     async problems(): Promise<string[]> {
       const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
       await page.evaluate(axe);
@@ -156,7 +156,7 @@ function chatIn(page: Page) {
   };
 }
 
-/** A session of a new agent that the test's model answers for. */
+/** Starts an embedded session of a new agent, for which the test's model responds. */
 export async function startEmbedded(mesh: TestMesh, agent: Record<string, unknown> = {}) {
   const owner = await mesh.person();
   const agentId = await createAgent(owner, { name: 'Robin', openingGreeting: 'Greet them.', ...agent });

@@ -1,11 +1,14 @@
 import { eventually } from '@parley/testing/eventually';
 
-/** Three times a second and these round trips: far below the polling interval of several seconds, which would hide a lost announcement. */
+/**
+ * The timeout is three times the sum of one second and this number of round trips. That is far below the polling interval of several
+ * seconds, so that polling cannot hide a lost announcement.
+ */
 const roundTrips = 20;
 
 /**
- * Waits for a change that must reach every process within a second. A busy machine gets more time, by the duration of a plain
- * request at that moment.
+ * Waits for a change that must reach every process within a second. On a busy machine the timeout is longer, in proportion to the duration
+ * of a plain request at that moment.
  */
 export async function withinASecond<T>(url: string, what: string, check: () => T | Promise<T>) {
   const from = performance.now();

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { createAgent, follow, startSession } from './conversation.ts';
 import type { SessionEvents } from './session-events.ts';
 
-/** A definition with one node, which sends this text. */
+/** Returns a definition with one node, which sends this text. */
 export function saying(text: string) {
   return { version: 1, start: 'say', nodes: { say: { kind: 'response', text } } };
 }
@@ -29,17 +29,17 @@ export async function attachWorkflow(client: Client, agentId: number, workflowId
   await client.query(document, { id: agentId, workflowId });
 }
 
-/** A definition of these nodes, which starts with the first. */
+/** Returns a definition with these nodes. The first one is the start. */
 export function workflowOf(nodes: Record<string, object>, variables: object = {}) {
   return { version: 1, start: Object.keys(nodes)[0] ?? '', variables, nodes };
 }
 
-/** What routes the requests of a node to the model of the test file, in its `system` or `instruction`. */
+/** Returns the tag for a node's `system` or `instruction` that routes its requests to the test file's model. */
 export function modelTag({ modelPort }: Client): string {
   return modelPort === undefined ? '' : `[model 127.0.0.1:${modelPort}]`;
 }
 
-/** A session, followed from its first event, of a new agent whose workflow is this definition. */
+/** Starts a session of a new agent that has a workflow with this definition, and subscribes from the first event. */
 export async function converseBy(t: ExecutionContext, owner: Client, draft: object, agent: object = {}) {
   const workflowId = await createWorkflow(owner, { draft });
   await publishWorkflow(owner, workflowId);
@@ -51,7 +51,7 @@ export async function converseBy(t: ExecutionContext, owner: Client, draft: obje
   return { workflowId, agentId, sessionId, events };
 }
 
-/** Sends a message and answers the end of its turn. */
+/** Sends a message and returns the final event of its turn. */
 export async function say(owner: Client, sessionId: number, events: SessionEvents, text: string, testDraft = false) {
   const before = events.ended.length;
   const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
@@ -61,7 +61,7 @@ export async function say(owner: Client, sessionId: number, events: SessionEvent
   return end;
 }
 
-/** The text of a reply, or how the turn failed. */
+/** Returns the text of a reply, or how the turn failed. */
 export function textOf(end: Awaited<ReturnType<typeof say>>): string {
   return end.__typename === 'AiResponseEvent' ? end.text : `failed: ${end.code}`;
 }
@@ -83,14 +83,14 @@ export interface Run {
   }[];
 }
 
-/** The runs of a session, newest first. */
+/** Returns the runs of a session, newest first. */
 export function runsOf(owner: Client, sessionId: number): Promise<Run[]> {
   const document = `query ($id: Int!) { workflowRuns(sessionId: $id) {
     version status failureCode tokensIn costUsd trace { nodeId kind startedAt durationMs output error costUsd } } }`;
   return owner.value(document, { id: sessionId });
 }
 
-/** The content of each message of a session, null where it has none. */
+/** Returns the content of each message of a session; null for a message without content. */
 export async function contentsOf(owner: Client, sessionId: number): Promise<unknown[]> {
   const document = 'query ($id: ID!) { session(id: $id) { messages { structuredContent } } }';
   const { messages } = await owner.value<{ messages: { structuredContent: unknown }[] }>(document, { id: sessionId });

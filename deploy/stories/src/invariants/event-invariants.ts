@@ -1,8 +1,8 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
 /**
- * Jobs that wait for a time: until a session is idle, a delivery may be retried, uploads to a URL are no longer possible, or an
- * export expires.
+ * Jobs that wait for a time: until a session is idle, a delivery may be retried, uploads to a URL are no longer possible, or an export
+ * expires.
  */
 const waitForTime = new Set([
   'session.expiry',
@@ -13,8 +13,8 @@ const waitForTime = new Set([
 ]);
 
 /**
- * Asserts that every outbox is empty, every model call is settled, no request holds its idempotency key, and the only remaining
- * jobs belong to suspended tenants.
+ * Asserts that every outbox is empty, every model call is settled, no request holds its idempotency key, and no jobs remain except those of
+ * suspended tenants and those that wait for a time.
  */
 export function nothingIsLeftToDo({
   outbox,
@@ -40,10 +40,13 @@ export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'
   return behind.map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
 }
 
-/** The event types that consumers handle. Others are ignored. */
+/** The event types that consumers handle. They ignore all others. */
 const handled = new Set(['session.ended.v1', 'evaluation.completed.v1', 'tenant.deleted.v1', 'document.uploaded.v1']);
 
-/** Each published event has taken effect in each group that reads its topic, which an inbox keeps to once, or is a dead letter. */
+/**
+ * In each consumer group that reads its topic, every published event has taken effect or is a dead letter. The inbox ensures that it takes
+ * effect only once.
+ */
 export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
   if (!topics) return [];
   const { events, groups, letters } = topics;
@@ -57,10 +60,10 @@ export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
   });
 };
 
-/** Each ended session has one event of its end, which may be published several times; an active session has none. */
+/** Each ended session has exactly one end event, which may be published several times. An active session has none. */
 export const everyEndHasOneEvent: Invariant = ({ topics, sessions }) => {
   if (!topics) return [];
-  const poison = new Set(topics.poison); // poison has no meaning, whatever its type
+  const poison = new Set(topics.poison); // events that are meant to fail do not count, whatever their type
   const ends = topics.events.filter(({ id, type }) => type === 'session.ended.v1' && !poison.has(id));
   const endsOf = Map.groupBy(ends, ({ key }) => key);
   return sessions.flatMap(({ id, status, judged }) => {
@@ -72,7 +75,7 @@ export const everyEndHasOneEvent: Invariant = ({ topics, sessions }) => {
   });
 };
 
-/** The dead-letter topics contain exactly the poison. */
+/** The dead-letter topics contain exactly the events that are meant to fail. */
 export const deadLettersArePoison: Invariant = ({ topics }) => {
   if (!topics) return [];
   const { letters, poison } = topics;

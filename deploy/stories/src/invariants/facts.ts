@@ -13,7 +13,7 @@ export interface Rows {
     turnIndex: number;
     /** The `turnIndex` of the exchange's user message. */
     exchangeIndex: number;
-    /** Null for a person's message, and for a reply that was cut short. */
+    /** Null for a user's message, and for a reply that was interrupted. */
     finishReason: string | null;
   }[];
   turns: {
@@ -35,32 +35,32 @@ export interface Rows {
     kind: string;
     key: string;
     state: string;
-    /** For how long it has been due, in ms; below 0, it is not yet. */
+    /** For how long the job has been due, in ms; negative if it is not due yet. */
     dueMs: number;
-    /** Remaining time of its lease in ms; null if it is not running. */
+    /** Remaining time of the job's lease in ms; null if the job is not running. */
     leaseMs: number | null;
     turnId: number | null;
     documentId: number | null;
   }[];
-  /** Events that wait for their relay. */
+  /** Events that the relay has not published yet. */
   outbox: { service: string; tenantId: number; topic: string; key: string }[];
-  /** Events that a consumer has taken. */
+  /** Events that a consumer has handled. */
   inbox: { consumer: string; eventId: string }[];
-  /** Calls of models that are not settled. */
+  /** Model calls that are not settled. */
   reservations: { tenantId: number; callId: string }[];
-  /** The `Idempotency-Key`s of requests that are still running. `tenantId`: 0 for none. */
+  /** The `Idempotency-Key`s of requests that are still running. A `tenantId` of 0 means no tenant. */
   heldKeys: { tenantId: number; id: string }[];
-  /** Running totals of a tenant, each with the sum of its rows. */
+  /** Stored totals of a tenant, each with the sum of the rows that it should equal. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
-  /** Stored counters of plans and of documents' chunks, each with the actual number or sum of its rows. */
+  /** Stored counters of plans and of documents' chunks, each with the actual number or sum of the counted rows. */
   kept: { tenantId: number; what: string; total: string; sum: string }[];
-  /** Documents of knowledge bases that are not deleted. */
+  /** Documents in knowledge bases that are not deleted. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
-  /** Calls of tools by session, 0 for none: those that ended, those that run in a process that lives, and those in the tenant's log. */
+  /** Numbers of tool calls by session (0: none): ended calls, calls that run in a live process, and calls in the tenant's log. */
   toolCalls: { tenantId: number; sessionId: number; ended: number; running: number; logged: number }[];
   /** Runs of workflows. */
   workflowRuns: { tenantId: number; sessionId: number; status: string }[];
-  /** Recorded calls of models. */
+  /** Recorded model calls. */
   calls: {
     tenantId: number;
     callId: string;
@@ -73,28 +73,28 @@ export interface Rows {
 }
 
 export interface TopicFacts {
-  /** Every event that was published, as often as it is there. */
+  /** Every published event, once for each time that it was published. */
   events: { topic: string; id: string; key: string; type: string; tenantId: number }[];
   /** The lag of each consumer group on each topic: events that it has not consumed yet. */
   groups: { group: string; topic: string; lag: number }[];
   /** Dead letters that were not replayed. The id of a message that is no event is its position, `<partition>:<offset>`. */
   letters: { topic: string; group: string; eventId: string; reason: string }[];
-  /** The ids that are meant to be among the dead letters. */
+  /** The ids that are expected among the dead letters. */
   poison: readonly string[];
 }
 
-/** Facts about an idle mesh for the invariants. Optional ones are set if the checker knows them. */
+/** Facts about an idle mesh for the invariants. Optional facts are set if the checker has them. */
 export interface Facts extends Rows {
   topics?: TopicFacts | undefined;
-  /** The responses that its clients got. */
+  /** The responses that the mesh's clients received. */
   responses?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
   asked?:
     | {
         /** The message of each request for a reply, without requests that continue after tool calls. */
         replies: string[];
-        /** The whole of each request for a judgement, as JSON. */
+        /** Each request for a judgement, complete, as JSON. */
         judgements: string[];
-        /** How many requests may exceed the count of attempts, because a process was killed while one was running. */
+        /** How many requests may be made in addition to the number of attempts, because a process was killed during a request. */
         repeats: number;
       }
     | undefined;

@@ -68,7 +68,7 @@ const statements: Record<keyof Rows, string> = {
 
 type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations' | 'heldKeys'>;
 
-/** The tenants, unsettled calls, and the jobs, outbox and inbox rows of all services. Fast, because it is polled. */
+/** Reads the tenants, unsettled calls, and the jobs, outbox and inbox rows of all services. Fast, because it is called repeatedly. */
 export async function readTasks(database: Databases): Promise<Tasks> {
   const { tenants, reservations, heldKeys } = await database('identity').transactShared(async (db) => ({
     tenants: await select(db, 'tenants'),
@@ -93,12 +93,12 @@ export async function readTasks(database: Databases): Promise<Tasks> {
   };
 }
 
-/** The rows of all services, or of some tenants alone. */
+/** Reads the rows of all services. @param only reads only the rows of these tenants */
 export async function readRows(database: Databases, only?: readonly number[]): Promise<Rows> {
   const tasks = await readTasks(database);
   const isWanted = (id: number | null) => !only || (id !== null && only.includes(id));
   const tenants = tasks.tenants.filter(({ id }) => isWanted(id));
-  /** In one transaction: a table shows the rows of one tenant at a time. */
+  /** Reads the rows tenant by tenant, within one transaction, because a table shows the rows of only one tenant at a time. */
   const ofTenants = <Name extends keyof Rows>(service: string, name: Name) =>
     database(service).transactShared(async ({ asTenant }) => {
       const found: Rows[Name][number][] = [];

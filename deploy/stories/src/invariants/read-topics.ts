@@ -7,7 +7,7 @@ import type { TopicFacts } from './facts.ts';
 
 export const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
 
-/** The lag of every consumer group. Fast, because it is polled. */
+/** Returns the lag of every consumer group. Fast, because it is called repeatedly. */
 export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
   const admin = kafkaClient(connectionOf(env), { retries: 5 }).admin();
   await admin.connect();
@@ -32,7 +32,7 @@ export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
   }
 }
 
-/** The content of all topics. */
+/** Reads the content of all topics. */
 export async function readTopics(env: Environment, poison: readonly string[]): Promise<TopicFacts> {
   const connection = connectionOf(env);
   const deadLetters = kafkaDeadLetters(connection);
@@ -47,7 +47,7 @@ export async function readTopics(env: Environment, poison: readonly string[]): P
       try {
         found.events.push(toEnvelope(topic, message));
       } catch {
-        // A message that is no event has its position as id in the dead letter that the consumer wrote.
+        // Not an event. In its dead letter, which the consumer wrote, its position is its id.
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Invariant } from './facts.ts';
 
-/** An acknowledged message is stored once, a refused one never, one of unknown outcome at most once. */
+/** An acknowledged message is stored once, a refused message never, and a message of unknown outcome at most once. */
 export const responsesMatchRows: Invariant = ({ responses, messages, sessions }) => {
   if (!responses) return [];
   const said = Map.groupBy(messages, ({ role, sessionId, text }) => `${role} ${sessionId} ${text}`);
@@ -18,8 +18,8 @@ export const responsesMatchRows: Invariant = ({ responses, messages, sessions })
 };
 
 /**
- * Every reply has a model request, and no reply has more requests than attempts, except for workflows, which decide their own
- * requests.
+ * Every reply has a model request, and no reply has more requests than attempts. Workflows are excluded, because they determine the number
+ * of requests themselves.
  */
 export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) => {
   if (!asked) return [];
@@ -38,11 +38,11 @@ export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) =>
   });
 };
 
-/** Every judgement by a model has a request, and none a second one without a reason. */
+/** Every judgement by a model has a request, and at most one, unless a killed process allows more. */
 export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
   if (!asked) return [];
   const said = Map.groupBy(messages, ({ role, sessionId }) => `${role} ${sessionId}`);
-  // Requests are matched by the messages of their conversation, which is ambiguous if two conversations are equal.
+  // Requests are assigned to conversations by their messages. If two conversations are equal, the assignment is ambiguous.
   const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
     const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
     return lines ? [{ sessionId, judgedBy, lines }] : [];

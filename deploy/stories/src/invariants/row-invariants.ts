@@ -2,22 +2,22 @@ import type { Facts, Invariant } from './facts.ts';
 
 /** The maximum time from the end of a session to its evaluation, even if its tenant was suspended for a while. */
 const evaluationDeadlineMs = 10 * 60_000;
-/** The maximum time that a job may be due, or without a lease, before a replica takes it. */
+/** The maximum time until a replica takes a job that is due or whose lease has expired. */
 const unattendedMs = 15_000;
 
-/** The totals in the ledger of a tenant equal the sums of its calls. */
+/** The totals in a tenant's ledger equal the sums of its calls. */
 export const totalsEqualCalls: Invariant = ({ usage }) =>
   usage
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
 
-/** Counters of a plan equal the number or sum of their rows, and a document's chunk count equals the number of its chunks. */
+/** A plan's counters equal the number or sum of the counted rows, and a document's chunk count equals the number of its chunks. */
 export const countersEqualRows: Invariant = ({ kept }) =>
   kept
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} counts ${total}, and its rows are ${sum}`);
 
-/** Every call of a tool that has ended is in its tenant's log once, and none runs. */
+/** Every tool call that has ended is in its tenant's log once, and none is running. */
 export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
   toolCalls.flatMap(({ tenantId, sessionId, ended, running, logged }) => [
     ...(ended === logged
@@ -28,7 +28,7 @@ export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
     ...(running > 0 ? [`of tenant ${tenantId} in session ${sessionId}, ${running} calls of tools still run`] : []),
   ]);
 
-/** A turn has at most one run of a workflow, and none of an idle mesh runs. */
+/** A turn has at most one workflow run, and in an idle mesh none is running. */
 export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
   const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
   return [...Map.groupBy(workflowRuns, ({ sessionId }) => sessionId)].flatMap(([sessionId, runs]) => {
@@ -43,7 +43,7 @@ export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
   });
 };
 
-/** A document whose text is still being read has an event or a job that reads it. */
+/** Every document that is still being parsed has an event or a job for parsing. */
 export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
   const withJob = new Set(jobs.map(({ documentId }) => documentId));
   const withEvent = new Set(outbox.filter(({ topic }) => topic === 'document-uploaded').map(({ key }) => Number(key)));
@@ -54,7 +54,10 @@ export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
     .map(({ id, parseStatus }) => `document ${id} is ${parseStatus}, and no event or job is there`);
 };
 
-/** Every user message has one reply or one recorded failure, perhaps after words that are kept as cut short, and none is pending. */
+/**
+ * Every user message has exactly one reply or one recorded failure, and none is pending. Before a failure, an interrupted reply may be
+ * stored.
+ */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>
     messages.flatMap(({ role, turnIndex: index }) => {
@@ -77,7 +80,10 @@ export const messagesAreCounted: Invariant = (facts) =>
     return indexes.every((index, n) => index === n) ? [] : [`session ${id} counts its messages ${indexes.join()}`];
   });
 
-/** An ended session of an active tenant has exactly one evaluation, in time. None has several, and one that has not ended has none. */
+/**
+ * An ended session of an active tenant has exactly one evaluation, in time. No session has several, and a session that has not ended has
+ * none.
+ */
 export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants }) => {
   const bySession = Map.groupBy(evaluations, ({ sessionId }) => sessionId);
   const alive = new Set(tenants.filter(({ suspended, deleted }) => !suspended && !deleted).map(({ id }) => id));
@@ -96,7 +102,7 @@ export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants
   });
 };
 
-/** Running work has a lease or is taken at once, and nothing runs in an ended session. */
+/** Running jobs have a lease or are soon taken over, and nothing runs in an ended session. */
 export const nothingIsAbandoned: Invariant = (facts) => {
   const { jobs } = facts;
   const withJob = new Set(jobs.map(({ turnId }) => turnId));
