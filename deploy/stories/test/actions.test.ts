@@ -11,7 +11,7 @@ import { rowsOf } from '../src/stored-texts.ts';
 import { stories } from '../src/stories.ts';
 
 const story = stories(test);
-/** Runs on the mesh whose logs and spans are recorded. */
+/** These stories run on the mesh whose logs and spans are recorded. */
 const observedStory = stories(test, { on: 'processes' });
 
 const calls = '{ outboundCalls { id at kind target name status durationMs bytes errorKind } }';

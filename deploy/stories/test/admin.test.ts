@@ -81,7 +81,7 @@ story('a new signing key is published for longer than the key set may be kept, b
   for (const url of mesh.gateways) {
     const response = await fetch(new URL('/.well-known/jwks.json', url));
     const maxAgeS = Number(/max-age=(\d+)/u.exec(response.headers.get('cache-control') ?? '')?.[1]);
-    // The gateway caches the key set for the same time before it serves it.
+    // Twice, because the gateway itself caches the key set for the same time.
     t.true(key.publishedForS > 2 * maxAgeS + 60, `${key.publishedForS} s, and it is kept for twice ${maxAgeS} s`);
   }
 });

@@ -61,7 +61,7 @@ story(
     t.is((await late.until('the refusal', ({ closed }) => closed)).code, 4403);
     t.deepEqual(late.all, []);
 
-    // A stream that started with the old key is resumed with the new one.
+    // A stream that started with the old key can be resumed with the new one.
     const resumed = follow(t, next, sessionId, sockets[0]?.all[0]?.eventId);
     await resumed.turns(1);
     t.deepEqual(resumed.all, sockets[0]?.all.slice(1));

@@ -11,7 +11,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** Returns the database of a mesh after users have stored data in it. */
+/** Lets users store data in a mesh, and returns its database. */
 async function usedDatabase(t: Parameters<typeof converse>[0], mesh: TestMesh): Promise<string> {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
@@ -29,7 +29,7 @@ story("tenants are isolated in every service's schema of a mesh in use", async (
 });
 
 test("a table of a service's schema that is not isolated any more is reported", async (t) => {
-  const { schemaName } = await testSchema(t, sessionSchema); // an own schema, because other tests use the mesh's schemas
+  const { schemaName } = await testSchema(t, sessionSchema); // a separate schema, because other tests use the mesh's schemas
   const url = await testDatabaseUrl();
   const violations = () => catalogueViolations({ url, schema: sessionSchema, schemaName });
   t.deepEqual(await violations(), []);

@@ -63,7 +63,7 @@ story('behind a running turn a hundred messages wait; the next one is refused an
   t.is(messages.length, 101);
   t.is(messages.at(-1)?.text, 'I wait as number 99.');
 
-  // Each waiting turn fails once, and the running one keeps its partial reply.
+  // Each waiting turn fails once, and the running turn keeps its partial reply.
   await endSession(ada, sessionId);
   await events.sessionEnded();
   t.is(events.failures.filter(({ code }) => code === 'SESSION_ENDED').length, 100);

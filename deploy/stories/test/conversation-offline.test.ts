@@ -1,4 +1,4 @@
-// Uses its own mesh without a model, so that the built-in one replies. The shared meshes have a model.
+// These stories use their own mesh without a model, so that the built-in model replies. The shared meshes have a model.
 import test from 'ava';
 import { converse, endSession, evaluated, findEvaluation, readSession, sendMessage } from '../src/conversation.ts';
 import { createKnowledgeBase, ingestText } from '../src/knowledge.ts';

@@ -23,7 +23,7 @@ const story = stories(test, { on: 'processes' });
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const suspended = 'FORBIDDEN TENANT_SUSPENDED';
 
-/** Opens a socket with an API key, and provides the code with which it is closed. */
+/** Opens a socket with an API key, and observes the code with which the socket is closed. */
 function apiKeySocket(url: string, key: string) {
   let closed: number | undefined;
   let connected = false;
@@ -46,7 +46,7 @@ function apiKeySocket(url: string, key: string) {
   };
 }
 
-/** The time at which the postponed evaluation of a session is due; undefined if it was not postponed. */
+/** Returns the time at which the postponed evaluation of a session is due; undefined if it was not postponed. */
 function judgementDue({ database }: TestMesh, sessionId: number): Promise<Date | undefined> {
   return database(evaluationSchema).transactShared(async ({ knex }) => {
     const waiting = knex('jobs').where({ kind: 'evaluation.judge', key: String(sessionId), state: 'queued' });

@@ -10,7 +10,7 @@ import { stories } from '../src/stories.ts';
 // The connections of a real database are shared fairly. The embedded database runs one transaction at a time, in order of arrival.
 const story = stories(test, { on: 'processes' });
 const calls = 300;
-/** The maximum that one socket may carry. */
+/** The maximum number of subscriptions on one socket. */
 const subscriptions = 50;
 /**
  * The maximum number of one client's calls that may be answered while another client waits for a single query. A shared FIFO queue
@@ -18,7 +18,7 @@ const subscriptions = 50;
  */
 const mayPass = 120;
 
-/** Slow calls of one account, or calls that wait for one another. */
+/** Mutations of one account that are slow, or that wait for one another. */
 const slow: Record<string, (ada: Client, n: number) => [document: string, variables: object]> = {
   changePassword: ({ account }) => [
     'mutation ($input: PasswordInput!) { changePassword(input: $input) }',
@@ -30,7 +30,7 @@ const slow: Record<string, (ada: Client, n: number) => [document: string, variab
   ],
 };
 
-/** Number of calls in the queues of all gateways. */
+/** Returns the number of calls in the queues of all gateways. */
 async function waiting(mesh: TestMesh): Promise<number> {
   const counts = mesh.addresses('gateway', 'ops').map(async (address) => {
     const text = await (await fetch(`${address}/metrics`)).text();
@@ -49,8 +49,8 @@ for (const [name, callOf] of Object.entries(slow)) {
       await stranger.query('{ myTenant { id } }');
       const leaving = new AbortController();
       let answered = 0;
-      // Like an abusive client, each call is repeated at once when it is refused. Otherwise a fast service would have answered all
-      // calls before the test counts the waiting ones.
+      // Like those of an abusive client, each refused call is repeated at once. Otherwise a fast service might answer all calls before the
+      // test counts the waiting ones.
       const all = Array.from({ length: calls }, async (_, n) => {
         const [document, variables] = callOf(ada, n);
         for (;;) {
@@ -78,7 +78,7 @@ for (const [name, callOf] of Object.entries(slow)) {
   );
 }
 
-/** Opens a socket on which sessions can be followed. */
+/** Opens a socket for subscriptions to a session. */
 async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
   const opened = Promise.withResolvers<void>();
   const authorization = `Bearer ${tokens?.accessToken}`;
@@ -105,7 +105,7 @@ story.serial(`${calls} subscriptions that one client begins at once do not delay
   t.teardown(() => sockets.forEach((socket) => socket.close()));
   await stranger.query('{ sessionCount }');
 
-  /** The first event of each subscription. */
+  /** The first events of the subscriptions. */
   const first: unknown[] = [];
   for (const socket of sockets) {
     for (let n = 0; n < subscriptions; n += 1) {

@@ -1,4 +1,5 @@
-// Uses its own mesh, because tests kill and stop its processes and servers. Each test restores it for the next one.
+// The fault tests in their short form, on one mesh, because they kill and stop its processes and servers. Each test restores the mesh for
+// the next one.
 /* oxlint-disable import/no-unassigned-import -- importing a test file declares its tests */
 import './faults/events.test.ts';
 import './faults/poison.test.ts';

@@ -9,7 +9,7 @@ const story = stories(test);
 
 const planet = { id: 1, name: 'Mars', type: 'terrestrial', physicalProperties: { mass: 0.107 }, tags: ['röd', '红'] };
 
-/** One call of each operation with the expected status. Requests and responses are validated against the API description. */
+/** One call of each operation with its expected status. Requests and responses are validated against the API description. */
 const calls: [name: string, given: Record<string, unknown>, status: number][] = [
   ['getToken', { email: 'marc@example.com', password: 'canary-password' }, 201],
   ['createUser', { name: 'Marc', email: 'marc@example.com', password: 'canary-password' }, 201],

@@ -22,12 +22,14 @@ const inProgress = { code: 'CONFLICT', statusCode: 409, reason: 'IDEMPOTENCY_KEY
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
 
-/** The same client at each of the gateways. */
+/** Returns the same client at each gateway. */
 function atBoth(client: Client, { gateways }: TestMesh): Client[] {
   return gateways.map((url) => Object.assign(client.at(url), { apiKey: client.apiKey }));
 }
 
-/** Repeats the same request at both gateways concurrently until all responses are equal. Earlier ones may be CONFLICT. */
+/**
+ * Sends the same request to both gateways concurrently, and repeats that until all responses are equal. Earlier responses may be CONFLICT.
+ */
 async function insist(
   clients: Client[],
   query: string,

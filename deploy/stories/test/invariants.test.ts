@@ -15,7 +15,7 @@ test('consistent data of a mesh have no findings', async (t) => {
   t.deepEqual(problemsOf(await facts()), []);
 });
 
-/** Rows that violate an invariant, with the problem that the checker reports. `#` stands for the session's id. */
+/** Rows that violate an invariant, with the problem that the checker must report. `#` stands for the session's id. */
 const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string[]][] = [
   [
     'a message without a reply',
@@ -246,7 +246,7 @@ for (const [what, breakIt, expected] of wrongRows) {
   });
 }
 
-/** Wrong facts of topics, clients and models beside the rows. */
+/** Wrong facts about topics, clients and models, while the rows are correct. */
 const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) => void, string][] = [
   [
     'events still to be taken',
@@ -400,7 +400,7 @@ test('a ledger separates acknowledged, refused and unknown messages', async (t) 
 
 type Databases = (name: string) => Database;
 
-/** The schemas of all services, shared by all tests of a file. Each test has its own tenant. */
+/** Creates the schemas of all services once for all tests of a file. Each test has its own tenant. */
 function sharedSchemas(test: TestFn): () => Promise<Databases> {
   let opened: Promise<Databases> | undefined;
   const teardowns: (() => unknown)[] = [];
@@ -418,12 +418,12 @@ function sharedSchemas(test: TestFn): () => Promise<Databases> {
   };
 }
 
-/** Facts without a violation: one conversation in the rows of all services, its events, responses and requests. */
+/** Facts without a violation: one conversation in the rows of all services, with its events, responses and requests. */
 interface WholeConversation {
   database: Databases;
   tenantId: number;
   agentId: number;
-  /** An ended, evaluated session with one answered and one failed question. */
+  /** The id of an ended, evaluated session with one answered and one failed question. */
   sessionId: number;
   in(service: string, work: (db: TenantDb) => PromiseLike<unknown>): Promise<unknown>;
   facts(): Promise<Facts>;

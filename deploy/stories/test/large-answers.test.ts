@@ -17,8 +17,8 @@ const withinMs = 180_000;
 const made = new Map<TestMesh, ReturnType<typeof makeTalkative>>();
 
 /**
- * A user with a session of 40 million characters, a quarter more than one response may have. All stories of a mesh share it. The messages
- * have the role MODEL, so that none needs a reply.
+ * Returns a user with a session of 40 million characters, a quarter more than the maximum of one response. All stories on a mesh share the
+ * user. The messages have the role MODEL, so that none needs a reply.
  */
 function talkative(mesh: TestMesh) {
   const known = made.get(mesh) ?? makeTalkative(mesh);
@@ -49,7 +49,7 @@ async function makeTalkative({ person, database }: TestMesh) {
   return { ada, sessionId, forget };
 }
 
-// Serial, because each story keeps a processor busy, and on the one-process mesh the gateway and all units share one.
+// Serial, because each story fully uses a processor. In the one-process mesh, the gateway and all units share one processor.
 story.serial(
   'a request for more than one answer may have is refused, and a concurrent conversation continues',
   async (t, mesh) => {
@@ -58,7 +58,7 @@ story.serial(
     const grace = await mesh.person();
     const beside = await converse(t, grace);
 
-    // All lists differ, so that none can reuse the rows that were read for another.
+    // All lists are different, so that no list can reuse the rows of another.
     const lists = Array.from({ length: 16 }, (_, n) => `a${n}: sessions { messages(first: ${5_000 + n}) { text } }`);
     const hostile = Promise.all(Array.from({ length: 3 }, () => ada.refusal(`{ ${lists.join(' ')} }`)));
     await sendMessage(grace, beside.sessionId, 'Are you still there?');

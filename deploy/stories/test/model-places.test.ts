@@ -1,4 +1,4 @@
-// Uses its own mesh, whose agent has fewer model slots than its session has turns, and a short first-token timeout.
+// This test uses its own mesh, whose agent has fewer model slots than its session has turns, and a short first-token timeout.
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ async function startMesh() {
       ...servers.env,
       LOG_LEVEL: 'warn',
       HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: String(firstTokenMs),
-      EVALUATION_RPC_URL: '127.0.0.1:1', // evaluation is not started and not called
+      EVALUATION_RPC_URL: '127.0.0.1:1', // the evaluation service is neither started nor called
     },
     logFolder,
     signal: never,

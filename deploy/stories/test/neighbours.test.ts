@@ -34,7 +34,7 @@ async function startFlood(client: Client) {
     ...Array.from({ length: 4 }, (_, n) => under(uploadFile(client, knowledgeBaseId, longText.slice(n)))),
   ];
   return {
-    /** Number of requests without a response so far. */
+    /** Returns the number of requests that have no response yet. */
     waiting: () => waiting,
     async leave(): Promise<void> {
       leaving.abort();

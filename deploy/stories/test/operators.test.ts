@@ -50,7 +50,7 @@ story('every unit counts what it does', async (t, mesh) => {
 
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
 
-/** The metrics that alerts, dashboards and scalers of the chart read. */
+/** Returns the metrics that the chart's alerts, dashboards and autoscalers read. */
 function metricsOfChart(): string[] {
   const chart = join(import.meta.dirname, '../../../charts/parley');
   const read = globSync('{files/{alerts.yaml,dashboards/*.json},templates/{scaling,monitoring}.yaml}', {

@@ -8,7 +8,7 @@ const changePassword = 'mutation ($newPassword: String!) { changePassword(input:
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';
 const unauthenticated = { extensions: { code: 'UNAUTHENTICATED', statusCode: 401 } };
 
-/** Mutations whose effect outlives the sign-in. */
+/** Mutations with an effect that outlasts the sign-in. */
 const others = [
   'mutation { generateApiKey { key } }',
   'mutation { createTenant(input: { name: "Of a thief" }) { id } }',

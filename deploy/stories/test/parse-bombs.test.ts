@@ -6,8 +6,8 @@ import { createKnowledgeBase, parsedDocument, uploadFile } from '../src/knowledg
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-// Each unit is a process, because tenants share the processors and the parser's slots.
-// The waiting time of other tenants is measured by `scripts/bench --only parser`; here it would depend on other running tests.
+// On a mesh of processes, because tenants then share the processors and the parser's slots. The waiting time of other tenants is measured
+// by `scripts/bench --only parser`; here it would depend on other running tests.
 const story = stories(test, { on: 'processes' });
 
 const eight = [
@@ -33,7 +33,7 @@ async function tenantOf({ person }: TestMesh): Promise<Tenant> {
 
 const mimeTypeOf = Object.fromEntries(Object.entries(fileTypes).map(([mimeType, type]) => [type, mimeType]));
 
-/** Uploads the bombs. Resolves when they wait to be parsed. */
+/** Uploads the bombs. Resolves when they are waiting to be parsed. */
 async function upload({ client, base }: Tenant, whats: string[]) {
   const ids: number[] = [];
   for (const what of whats) {

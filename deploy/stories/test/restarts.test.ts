@@ -1,4 +1,5 @@
-// Runs its own meshes one after the other on the same data. Each is stopped or killed during turns, and the next one must complete them.
+// These tests run their own meshes one after the other on the same data. Each mesh is stopped or killed during turns, and the next one must
+// complete them.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,9 +28,12 @@ import { judgement, type ScriptedModel, startScriptedModel } from '../src/script
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
 import { fullLength } from './faults/fault-mesh.ts';
 
-/** Running turns when the mesh is killed, besides the one that streams a story. At full length this is the limit of a tenant. */
+/**
+ * Number of running turns when the mesh is killed, in addition to the one that streams a story. At full length, the sum is the limit of a
+ * tenant.
+ */
 const killed = fullLength ? 49 : 24;
-/** Running turns when the mesh is stopped. */
+/** Number of running turns when the mesh is stopped. */
 const stopped = 12;
 /** The grace period for running turns at a shutdown; short, so that the mesh has to hand them over. */
 const shortGraceMs = 300;
@@ -39,7 +43,7 @@ const judgedLater = { ...judgement, score: 61, summary: 'Judged after the end.' 
 /** A running mesh. */
 interface Running {
   mesh: MeshProcess;
-  /** Duration of its start, as a measure of how fast this machine is at the moment. */
+  /** Duration of the mesh's start, which shows how fast this machine is at the moment. */
   startMs: number;
 }
 
@@ -48,12 +52,12 @@ interface Busy {
   ada: Client;
   /** Unique texts: the message that asks for the story, and those of the two sessions under evaluation. */
   texts: { story: string; thinking: string; ending: string };
-  /** Sessions with a running turn. Half of them have streamed chunks, and some have another turn waiting. */
+  /** Sessions with a running turn. Half of these turns have streamed chunks, and some sessions have another turn waiting. */
   open: number[];
   asked: { sessionId: number; text: string }[];
   /** A turn whose follower has received two words. */
   streamed: { sessionId: number; events: SessionEvents };
-  /** A session whose turn had ended before. */
+  /** A session whose turn had already ended. */
   done: { sessionId: number; events: SessionEvents };
   /** An ended session whose evaluation waits for the model. */
   thought: number;
@@ -130,7 +134,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   await done.events.turns(1);
 
   const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
-  // The next mesh may repeat requests before the gates open, so repeated requests get the same final responses.
+  // The next mesh may repeat requests before the gates open. Repeated requests get the same final responses.
   const beforeJudgement = createGate();
   model.judge(texts.thinking, { json: { ...judgedLater, score: 7 }, beforeHeaders: beforeJudgement });
   model.judge(texts.ending, { json: judgedLater, beforeHeaders: beforeJudgement });
@@ -183,19 +187,19 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   };
 }
 
-/** A client of the current mesh with the tokens of an earlier sign-in. */
+/** Returns a client of the current mesh with the tokens of an earlier sign-in. */
 function comeBack({ tokens }: Client): Client {
   return Object.assign(now.mesh.visitor(), { tokens });
 }
 
-/** Lets all work end on the current mesh and asserts its results. @returns the client, with its earlier sign-in */
+/** Lets all work end on the current mesh, and asserts the results. @returns the client, with its earlier sign-in */
 async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Client> {
   busy.release();
   const back = comeBack(busy.ada);
   await assertStoryGoesOn(t, busy, back);
   await assertAllAnswered(t, busy, back);
 
-  // Final events are replayed unchanged, and ids never go back.
+  // Final events are replayed unchanged, and their ids never decrease.
   const { sessionId, events } = busy.done;
   await sendMessage(back, sessionId, 'Two.', 'two');
   const replayed = follow(t, back, sessionId);
@@ -237,14 +241,14 @@ async function assertStoryGoesOn(t: ExecutionContext, { streamed, texts }: Busy,
   assertCounted(t, (await readSession(back, sessionId)).messages);
 }
 
-/** Asserts that every message has a reply, in its own session and in order. */
+/** Asserts that every message has a reply in the right session and in order. */
 async function assertAllAnswered(t: ExecutionContext, { open, asked }: Busy, back: Client): Promise<void> {
   const replies = (messages: Message[] = []) => messages.flatMap(({ role, text }) => (role === 'MODEL' ? [text] : []));
   const read = async () => {
     const { data, errors } = await back.send<{ sessions: { id: number; messages: Message[] }[] }>(
       '{ sessions { id messages { role text turnIndex } } }',
     );
-    // While all turns resume at once, a read may fail because no database connection is free in time; it is repeated.
+    // While all turns resume at once, a read may fail because no database connection becomes free in time. The read is then repeated.
     if (errors?.every(({ extensions }) => extensions.code === 'UNAVAILABLE')) return undefined;
     if (!data) throw new Error(`refused: ${JSON.stringify(errors)}`);
     return new Map(data.sessions.map(({ id, messages }) => [id, messages]));
@@ -283,7 +287,7 @@ test.serial('a kill among turns and judgements loses nothing, doubles nothing an
   const busy = await busyMesh(t, killed);
   const { ada } = busy;
 
-  // These messages are being sent when the mesh is killed. Unacknowledged ones may or may not have been stored.
+  // These messages are being sent when the mesh is killed. Those without an acknowledgement may or may not have been stored.
   const agentId = await createAgent(ada);
   const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
   const acknowledged = new Map<string, number>();
@@ -344,7 +348,7 @@ test.serial(
   },
 );
 
-/** Asserts that the mesh stops with code 0 and no error output, within the grace period for turns plus the duration of a start. */
+/** Asserts that the mesh stops with code 0 and without error output, within the grace period for turns plus the duration of a start. */
 async function assertStops(t: ExecutionContext, graceMs: number): Promise<void> {
   const { mesh, startMs } = now;
   const from = performance.now();

@@ -32,7 +32,7 @@ const bind = 'mutation ($secret: String!, $code: String!) { bindTwoFactor(input:
 const verify = 'mutation ($code: String!) { verifyTwoFactor(code: $code) }';
 const unbind = 'mutation ($code: String!) { unbindTwoFactor(input: { code: $code }) }';
 
-/** Waits for a mail to the address and returns the only match of the pattern. */
+/** Waits for a mail to the address, and returns the only match of the pattern in its text. */
 const mailed = (mesh: TestMesh, email: string, pattern: RegExp) =>
   eventually(`a mail with ${pattern}`, async () => {
     const texts = (await mesh.mailTo(email)).map(({ text }) => text ?? '');
@@ -57,7 +57,9 @@ story(
       codes.push(code);
       return code;
     };
-    /** Records all rows after each step, because some exist only briefly. Rows of messages are tested in identity's messages.test.ts. */
+    /**
+     * Records all rows after each step, because some rows exist only briefly. Rows of messages are tested in identity's messages.test.ts.
+     */
     const look = async () => void rows.push(await rowsOf(mesh));
 
     const ada = mesh.visitor();
@@ -161,7 +163,7 @@ story(
   },
 );
 
-/** Ways in which a server may echo the credential of a call, with the expected error kind. */
+/** Ways in which a server may echo a call's credential, with the expected error kind. */
 const echoes: [name: string, answer: (said: string, response: ServerResponse) => unknown, errorKind: string | null][] =
   [
     [

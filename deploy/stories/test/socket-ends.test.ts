@@ -8,7 +8,7 @@ const story = stories(test, { on: 'processes' });
 
 const suspend = 'mutation ($on: Boolean!) { updateTenant(input: { isSuspended: $on }) { isSuspended } }';
 
-/** Opens a socket for each of two sign-ins of one person; both follow the same session. */
+/** Opens a socket for each of two sign-ins of one person, and subscribes both to the same session. */
 async function followed(t: ExecutionContext, mesh: TestMesh) {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);

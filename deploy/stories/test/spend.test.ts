@@ -10,10 +10,10 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** The number of output tokens of gpt-4o that cost this many USD. */
+/** Returns usage of gpt-4o that costs this many USD. */
 const worth = (usd: number) => ({ prompt_tokens: 1, completion_tokens: Math.round(usd / 1e-5) });
 
-/** The reserved spend of a tenant, in USD. */
+/** Returns the reserved spend of a tenant, in USD. */
 async function reservedOf(mesh: TestMesh, tenantId: number): Promise<number> {
   const rows = await mesh
     .database(identitySchema)
@@ -102,7 +102,7 @@ story('a generation is heard by whoever listens, and costs what it costs when no
   const ada = await mesh.person();
   const { start, listen } = await callerWithKey(ada);
   const beforeDelta = createGate();
-  // Pieces that are sent before the listener subscribes are lost.
+  // Chunks that are sent before the listener subscribes are lost.
   const text = Array.from({ length: 500 }, (_, n) => `${n} `);
   mesh.model.answer('Slowly.', { text, beforeDelta, usage: worth(0.01) });
   const requestId = await start('Slowly.');

@@ -52,7 +52,8 @@ story('traces lead from a request by gRPC, SQL, events and jobs to the last effe
   const paths = {
     'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
     'the model of a reply': [...reply, 'agent: chat \\S+'],
-    // The cost is metered by its own call, or by one for several model calls, whose span links to all their traces.
+    // The cost is metered either by a call of its own, or by one call for several model calls; the span of the latter links to all their
+    // traces.
     'the cost of a reply': [
       [...reply, ...metering],
       [...reply, 'linked', 'agent: spend of several calls', ...metering],
@@ -230,7 +231,7 @@ story('texts, credentials and keys of the mesh are in no log line, no span and n
   t.deepEqual(foundIn(written, [...secrets, ada.account?.password ?? '']), []);
 });
 
-/** The secrets in a mesh's settings: keys, each member of a key ring, and passwords in server URLs. */
+/** Returns the secrets in a mesh's settings: keys, each member of a key ring, and passwords in server URLs. */
 function secretsIn(settings: Environment): string[] {
   return Object.entries(settings).flatMap(([name, value = '']) => {
     if (/_(?:KEYS?|SECRET|ACCESS_KEY)$/u.test(name)) return value.split(',').map((key) => key.replace(/^\w+:/u, ''));
@@ -238,7 +239,7 @@ function secretsIn(settings: Environment): string[] {
   });
 }
 
-/** A gate that lets one chunk pass. */
+/** Returns a gate that lets only one chunk pass. */
 function releasedOnce() {
   const gate = createGate();
   gate.release();

@@ -95,7 +95,7 @@ story('an API key is shown once, in its documented form, and replaces the previo
   t.regex(first.key, /^sk_[0-9A-Za-z]{43,60}$/);
   t.not(first.key, second.key);
   t.regex(first.warning, /once/i);
-  // No operation here accepts an API key: where another kind is required, it counts as no credential.
+  // None of these operations accepts an API key. A key counts as no credential where another kind is required.
   const { visitor } = mesh;
   const answer = await visitor().send('{ myTenant { id } }', {}, { 'x-api-key': second.key });
   t.is(answer.errors?.[0]?.extensions.code, 'UNAUTHENTICATED');

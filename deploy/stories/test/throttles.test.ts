@@ -7,17 +7,17 @@ import type { TestMesh } from '../src/mesh.ts';
 import { servedOperations } from '../src/operations.ts';
 import { stories } from '../src/stories.ts';
 
-/** The trusted proxy has this address; forwarded addresses from any other peer are ignored. */
+/** The address of the trusted proxy. Forwarded addresses from any other peer are ignored. */
 const proxy = '127.0.0.1';
 const story = stories(test, { on: 'processes' });
 
-/** Alternates between the gateways, which share one count. */
+/** Alternates between the gateways, which share one counter. */
 function inTurn({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
 }
 
-/** A random address, because other tests may already have used up the current window of another. */
+/** Returns a random address, because other tests may already have used up an address's current window. */
 const addressIn = (network: number) => `${network}.${randomInt(256)}.${randomInt(256)}.${randomInt(2, 255)}`;
 
 interface Sent {
@@ -34,7 +34,7 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token, a
   const body = JSON.stringify({ query, variables });
   interface Answer {
     status: number;
-    /** The rate limit header, which every response of a throttled operation has, allowed or refused. */
+    /** The rate limit header. Every response of a throttled operation has it, allowed or refused. */
     policy: string | string[] | undefined;
     retryAfter: string | undefined;
     text: string;
@@ -148,8 +148,8 @@ story('a forged X-Forwarded-For from a socket that is no proxy changes nothing',
   }
 });
 
-// A busy machine may take longer than a minute to send them. So the story asserts instead that no response has a rate limit header, which
-// every throttled operation sends (above): nothing counts these messages.
+// On a busy machine, sending all messages may take longer than a minute. So the story asserts instead that no response has a rate limit
+// header, which every throttled operation sends (above): nothing counts these messages.
 story(
   'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
   async (t, mesh) => {

@@ -61,7 +61,7 @@ async function toolsOf(
   return { mcp, rest, connectorId, actionId, stock, price: { actionId }, tools: [stock, { actionId }] };
 }
 
-/** Summarizes events: the text of chunks, the status of tool calls. */
+/** Summarizes events as texts: chunks by their text, tool calls by their status. */
 function told({ all }: SessionEvents): string[] {
   return all.flatMap((event) => {
     if (event.__typename === 'AiResponseChunkEvent') return event.text;
@@ -119,7 +119,7 @@ story.each(
     const { messages } = await readSession(ada, sessionId);
     t.deepEqual(messages[1], reply.message);
 
-    // Each server gets one call, with the credentials, and the model gets every result.
+    // Each server receives one call, with the credentials, and the model receives every result.
     t.is(mcp.count('tools/call'), 1);
     t.deepEqual(mcp.last('tools/call')?.message.params['arguments'], { item: secrets.argument });
     t.is(mcp.last('tools/call')?.headers.authorization, `Bearer ${secrets.apiKey}`);
@@ -144,7 +144,7 @@ story.each(
     );
     t.true(entries.some(({ kind, errorKind }) => kind === 'TOOL_LIST' && errorKind === null));
 
-    // Each round is metered, and the cost of the message is their sum.
+    // Each round is metered, and the message's cost is the sum of the rounds.
     const { costThisMonthUsd, breakdown } = await usageOf(ada);
     t.deepEqual(breakdown, [{ model: 'gpt-4o', operation: 'session', count: 3 }]);
     t.like(reply.message, { tokensIn: 3_000, tokensOut: 150, costUsd: costThisMonthUsd });
@@ -154,7 +154,7 @@ story.each(
   },
 );
 
-/** Everything that the API returns about connectors, actions and agents. */
+/** Returns everything that the API shows about connectors, actions and agents. */
 function configured(client: Client) {
   return client.query(
     `{ mcpConnectors { id name serverUrl createdAt updatedAt }

@@ -15,7 +15,7 @@ const verify = 'mutation ($code: String!) { verifyTwoFactor(code: $code) }';
 const unbind = 'mutation ($code: String!) { unbindTwoFactor(input: { code: $code }) }';
 const limited = 'FORBIDDEN TWO_FACTOR_REQUIRED';
 
-/** The code of an authenticator app, now or `steps` time steps later. */
+/** Returns the code of an authenticator app, now or `steps` time steps later. */
 const codeOf = (secret: string, steps = 0) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
@@ -25,7 +25,7 @@ async function withSecondFactor(client: Client): Promise<string> {
   return secret;
 }
 
-/** Forgets a user's used codes, as if enough time had passed for new codes. */
+/** Deletes the record of a user's used codes, as if enough time had passed for new codes. */
 async function laterCodes({ people }: CredentialMesh, client: Client): Promise<void> {
   const { userId } = await idsOf(client);
   await people(({ knex }) => knex('users').where({ id: userId }).update({ two_factor_last_step: 0 }));

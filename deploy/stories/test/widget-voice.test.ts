@@ -25,7 +25,7 @@ interface Options {
   more?: Record<string, string>;
 }
 
-/** Opens the widget with a voice service and records the requests to it. */
+/** Opens the widget with a voice service, and records the requests to this service. */
 async function speakingChat(t: ExecutionContext, mesh: TestMesh, { started, microphone, more = {} }: Options = {}) {
   const [url = ''] = mesh.addresses('voice', 'public');
   const voice = { 'voice-url': url, 'voice-name': 'en-us+f3', 'voice-lang': 'en-US', ...more };

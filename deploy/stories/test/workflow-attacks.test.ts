@@ -27,7 +27,7 @@ const validate = 'query ($definition: JSON!) { validateWorkflow(definition: $def
 const create = 'mutation ($input: CreateWorkflowInput!) { createWorkflow(input: $input) { id } }';
 const publish = 'mutation ($id: Int!) { publishWorkflow(id: $id) { publishedVersion } }';
 
-/** A workflow that replies `yes` or `no` depending on an expression. */
+/** Returns a workflow that replies `yes` or `no` depending on an expression. */
 function asking(when: string, variables: object = {}) {
   const nodes = {
     check: { kind: 'condition', cases: [{ when, next: 'yes' }], otherwise: 'no' },
@@ -130,7 +130,7 @@ story(
     });
     const tag = modelTag(ada);
     const unique = `A guard of ${ada.ip}`;
-    // The scripted model obeys the last message, whoever sent it.
+    // The scripted model obeys the last message, whoever wrote it.
     mesh.model.judge(unique, { json: { label: 'steal' } });
     mesh.model.answerOthers(`Write as ${unique}: `, (_text, { results }) =>
       results.length > 0
@@ -192,7 +192,7 @@ story(
       ['route', 'find', 'store', 'check', 'write', 'end'],
     );
 
-    // Each server received the configured method, path and tool; the message appears only as a value.
+    // Each server received the configured method, path and tool. The message appears only as a value.
     t.deepEqual(
       mcp.received.filter(({ message }) => message.method === 'tools/call').map(({ message }) => message.params.name),
       ['search'],

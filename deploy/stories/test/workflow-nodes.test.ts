@@ -11,12 +11,12 @@ import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 import { contentsOf, converseBy, modelTag, runsOf, say, textOf, workflowOf } from '../src/workflows.ts';
 
-// Tests each kind of node on embedded and on real engines, because both store the state of a run.
+// Each kind of node is tested with embedded and with real engines, because both store the state of a run.
 const story = stories(test);
 
 const saying = (text: string, rest: object = {}) => ({ kind: 'response', text, ...rest });
 
-/** Starts a conversation with these nodes. `end` sends a message and returns the event that ends the turn, `ask` the text of it. */
+/** Starts a conversation with these nodes. `end` sends a message and returns the event that ends the turn; `ask` returns its text. */
 async function conversation(t: ExecutionContext, owner: Client, nodes: Record<string, object>, variables?: object) {
   const talk = await converseBy(t, owner, workflowOf(nodes, variables));
   const { sessionId, events } = talk;
@@ -29,7 +29,7 @@ async function conversation(t: ExecutionContext, owner: Client, nodes: Record<st
   };
 }
 
-/** The routing requests that this file's model received. */
+/** Returns the routing requests that this file's model received. */
 const routings = ({ model }: TestMesh, unique: string) =>
   model.server.requests.filter(({ text }) => text.includes('Choose the route') && text.includes(unique));
 
@@ -293,7 +293,7 @@ story.each(
   },
 );
 
-/** One node of each kind that can fail, whose model or server behaves like `broken`. */
+/** Makes one node of each kind that can fail. Its model or server behaves like `broken`. */
 async function failing(t: ExecutionContext, mesh: TestMesh, owner: Client, unique: string, broken: Broken) {
   mesh.model.answerOthers(`Fail ${unique}`, () => broken.model);
   mesh.model.judge(`Sort ${unique}`, broken.model);
@@ -323,7 +323,7 @@ interface Broken {
 type Failing = Awaited<ReturnType<typeof failing>>;
 const kinds = ['llm', 'router', 'tool', 'action'] as const;
 
-/** A chain of all four nodes, each linked to the next only by `onError`. The final text contains the errors. */
+/** Returns a chain of all four nodes, each linked to the next only by `onError`. The final text contains the errors. */
 function chained(nodes: Failing, rest: object = {}) {
   const entries = kinds.map((kind, index) => {
     const onError = kinds[index + 1] ?? 'done';

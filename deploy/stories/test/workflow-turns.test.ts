@@ -41,7 +41,7 @@ const orderOf = (number: string) => ({
   items: [{ count: 2, name: 'Lamp' }],
 });
 
-/** Creates the bot of services/agent/examples with a knowledge base and an action that reads orders. */
+/** Creates the bot in services/agent/examples, with a knowledge base and an action that reads orders. */
 async function supportBot(t: ExecutionContext, owner: Client) {
   const knowledgeBaseId = await createKnowledgeBase(owner);
   await ingestText(owner, knowledgeBaseId, returns);

@@ -27,7 +27,7 @@ const publish = 'mutation ($id: Int!) { publishWorkflow(id: $id) { publishedVers
 const generate =
   'mutation ($prompt: String!) { aiGenerateWorkflow(input: { prompt: $prompt }) { definition summary costUsd } }';
 
-/** A workflow that searches a knowledge base, then calls an action. */
+/** Returns a workflow that searches a knowledge base, then calls an action. */
 function asking({ knowledgeBaseId, actionId }: { knowledgeBaseId: number; actionId: number }) {
   return {
     version: 1,
@@ -116,7 +116,7 @@ story(
   async (t, mesh) => {
     const ada = await mesh.person();
     const own = { knowledgeBaseId: await createKnowledgeBase(ada), actionId: await createAction(ada) };
-    // The tenant selects a model, because the platform's default costs nothing.
+    // The tenant selects a priced model, because the platform's default costs nothing.
     await ada.query('mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { id } }', {
       input: { llmProviderOverride: pricedProvider },
     });

@@ -13,7 +13,7 @@ const story = stories(test);
 const codeOf = (secret: string, steps: number) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
-/** Waits for a mail to the address and returns the match of the pattern. */
+/** Waits for a mail to the address, and returns the match of the pattern in its text. */
 function mailed({ mailTo }: TestMesh, email: string, pattern: RegExp): Promise<string> {
   return eventually(`a mail with ${pattern}`, async () => {
     const texts = (await mailTo(email)).map(({ text = '' }) => text);

@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills the processes that call tools.
+// Kills the processes that call tools. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -16,7 +16,7 @@ const timeoutMs = 60_000;
 
 let runs = 0;
 
-/** Starts turns of one tenant. Each calls an action once, whose response waits for a gate, then replies, which waits for another gate. */
+/** Starts turns of one tenant. Each turn calls an action once and then replies. The call's response and the reply each wait for a gate. */
 async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   const client = await mesh.person();
   const [answers, replies] = [createGate(), createGate()];
@@ -29,7 +29,7 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   const actionId = await createAction(client, { name: 'price', url: `${url}/{item}`, method: 'GET' });
   const agentId = await createAgent(client, { tools: [{ actionId }] });
   const run = ++runs;
-  /** The call results that the model received in each turn, by item; one for each time that it was asked to continue. */
+  /** The call results that the model received in each turn, by item; one result for each request to continue. */
   const results = new Map<string, string[]>();
   const turns: { item: string; text: string; sessionId: number }[] = [];
   for (let n = 0; n < turnsInFlight; n += 1) {
@@ -48,7 +48,10 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   }
   await eventually('all calls run', () => called.length === turnsInFlight, { timeoutMs });
 
-  /** Asserts that every turn ends once, with a reply that has one call with this status, that each call was sent once, and the invariants. */
+  /**
+   * Asserts that every turn ends once with a reply that contains one call with this status, that each call was sent once, and that the
+   * invariants hold.
+   */
   async function end(status: ToolCallStatus, errorKind: string | null): Promise<void> {
     answers.open();
     replies.open();
@@ -84,7 +87,7 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   return { answers, results, end };
 }
 
-/** Kills both agents, one after the other, so that one is always running. A turn may lose both. */
+/** Kills both agents, one after the other, so that one is always running. A turn may be interrupted by both kills. */
 async function killAgents(mesh: FaultMesh): Promise<void> {
   for (const name of ['agent-1', 'agent-2']) await (await mesh.kill(name)).back();
 }

@@ -1,10 +1,10 @@
-// At full length on its own mesh: its proxy to PostgreSQL drops responses to COMMIT.
+// Loses responses to COMMIT in the proxy to PostgreSQL. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { traffic } from './traffic.ts';
 
-/** The test ends after this many messages whose client got no response either. */
+/** Number of messages with unknown outcome after which the test ends: their client got no response either. */
 const unknownSends = fullLength ? 80 : 3;
 const shareOfCuts = 0.2;
 
@@ -23,7 +23,7 @@ serverTest(
     line.loseAnswers(shareOfCuts);
     try {
       const talking = people.map(async ({ talk }) => {
-        // A session start may fail and still be committed; such a session stays idle, and no client knows it.
+        // The start of a session may be reported as failed and still be committed. Such a session stays idle, because no client knows it.
         while (unknown() < unknownBefore + unknownSends) await talk().catch(() => undefined);
       });
       await Promise.all(talking);
@@ -31,7 +31,7 @@ serverTest(
       line.loseAnswers(0);
     }
     const lost = line.lost() - lostBefore;
-    // A relay that does not know that its claim of an event was committed releases it after 30 s.
+    // If a relay does not know that its claim of an event was committed, the claim expires after 30 s.
     for (const { client, sessionIds } of people) for (const id of sessionIds) await mesh.ledger.end(client, id);
     // A process that gets no response to its COMMIT may repeat a model request.
     t.deepEqual(await mesh.settled({ timeoutMs: 120_000, repeats: lost }), []);

@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills knowledge and parser, and changes the embedding model, also for later tests.
+// Kills knowledge and parser, and changes the embedding model for all later tests. At full length, this file has its own mesh.
 import { identitySchema } from '@parley/identity/schema';
 import { knowledgeSchema } from '@parley/knowledge/schema';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -20,14 +20,14 @@ const shared = sharedFaultMesh(test);
 const goalMs = 120_000;
 const nextModel = 'text-embedding-3-large';
 
-/** A text of several chunks about a topic. */
+/** Returns a text about a topic, long enough for several chunks. */
 const textAbout = (what: string) =>
   Array.from(
     { length: 4 },
     (_, n) => `# Part ${n} of ${what}\n\n${`Part ${n} is all about ${what}. `.repeat(40)}`,
   ).join('\n\n');
 
-/** Creates a knowledge base with one text, and reads its rows. */
+/** Creates a knowledge base with one text, and returns functions that read its rows. */
 async function library({ person, database }: FaultMesh) {
   const client = await person();
   const { tenantId } = await idsOf(client);
@@ -42,7 +42,7 @@ async function library({ person, database }: FaultMesh) {
         tenantId,
         async ({ knex }) => (await knex('knowledge_bases').where({ id: base }).first('embeddingModel')).embeddingModel,
       ),
-    /** The ledger's calls for embeddings of the tenant, and for re-embedding, which the platform pays. */
+    /** Returns calls in the ledger: the tenant's embeddings, and the re-embeddings, which the platform pays for. */
     calls: async () => {
       const of = (tenant: number, operation: string) =>
         database(identitySchema.name).transact<{ callId: string; tokensIn: number; leaseEnded: boolean }[]>(
@@ -54,10 +54,13 @@ async function library({ person, database }: FaultMesh) {
   };
 }
 
-/** Kills these processes, whose running jobs would otherwise wait for ever. @returns waits until they are back */
+/**
+ * Kills these processes. Without that, their running jobs would wait forever.
+ * @returns a function that waits until the processes are back
+ */
 async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
-  // Leases are ended before the restart: afterwards the next process may already hold a job, which would then run twice.
+  // Leases are ended before the restart. After it, the next process may already hold a job, which would then run twice.
   if (!fullLength) await endLeases(mesh);
   return async () => void (await Promise.all(deaths.map(({ back }) => back())));
 }
@@ -97,7 +100,7 @@ serverTest(
     const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
     await eventually('it is parsed', isParsing);
     const back = await killed(mesh, ['knowledge-1', 'parser-1']);
-    // Released before the restart, because parser becomes ready only when it reaches the object store, or after 30 s.
+    // Opened before the restart, because a restarted parser becomes ready only when it reaches the object store, or after 30 s.
     indexing.open();
     letPass();
     await back();
@@ -122,7 +125,7 @@ serverTest(
     await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
     for (const id of [stored, indexed, parsed]) t.is((await readKnowledgeDocument(client, id)).parseStatus, 'READY');
 
-    // Each call has one row: exact if its response arrived, estimated if its process had died.
+    // Each call has one row: exact if its response arrived, estimated if its process was killed.
     const { embedded, again: embeddedAgain } = await calls();
     const isQuery = ({ input }: { input: string[] }) => input.every((text) => text.startsWith('all about'));
     const isAgain = (request: { input: string[]; model: string }) => request.model === nextModel && !isQuery(request);

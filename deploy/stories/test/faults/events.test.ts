@@ -1,4 +1,4 @@
-// At full length on its own mesh: stops Kafka for a while.
+// Stops Kafka for a while. At full length, this file has its own mesh.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,13 +27,15 @@ const goalMs = 60_000;
 
 const shared = sharedFaultMesh(test);
 
-/** Number of these sessions that have their evaluation. */
+/** Returns the number of these sessions that have an evaluation. */
 async function judgedOf(mesh: FaultMesh, sessionIds: number[]): Promise<number> {
   const ours = new Set(sessionIds);
   return (await mesh.rows()).evaluations.filter(({ sessionId }) => ours.has(sessionId)).length;
 }
 
-/** Publishes numbered events of several keys on an own topic, each after the acknowledgement of the one before, and consumes them. */
+/**
+ * Publishes numbered events with several keys on a separate topic, each after the acknowledgement of the previous one, and consumes them.
+ */
 async function numberedEvents(t: ExecutionContext, brokers: string[]) {
   const keys = ['1', '2', '3'];
   const topic = `test-${randomUUID()}`;
@@ -84,7 +86,7 @@ async function numberedEvents(t: ExecutionContext, brokers: string[]) {
       await t.throwsAsync(async () => late.ping?.());
     },
     untilRefused: () => eventually('publishing is refused', () => refused > keys.length),
-    /** Stops after some more events. Asserts that all acknowledged events took effect, in order for each key. */
+    /** Publishes some more events, then stops. Asserts that all acknowledged events took effect, in order for each key. */
     async assertWhole() {
       await flow(30);
       over.abort();
@@ -203,17 +205,17 @@ serverTest(meshEngines, 'a consumer that stood still goes on, and no event is lo
     process.kill(pid, 'SIGCONT');
   }
   const again = performance.now();
-  // The consumer recovers by its watchdog, or by itself if a response of Kafka has arrived. `kafka-consume` tests the watchdog alone.
+  // The consumer recovers by its watchdog, or by itself if a response from Kafka has arrived. `kafka-consume` tests the watchdog alone.
   const areJudged = async () => (await judgedOf(mesh, sessionIds)) === sessionIds.length;
   await eventually('all of them are judged', areJudged, { timeoutMs: goalMs });
-  // Evaluation requests to the model from before the stall may be repeated.
+  // Evaluation requests that were sent to the model before the stall may be repeated.
   t.deepEqual(await mesh.settled({ repeats: 1 }), []);
   const how = stalls() > before ? 'by its watchdog' : 'by itself';
   t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on ${how}`);
   t.is(mesh.pid('evaluation-1'), pid);
 });
 
-/** Makes another evaluation process, which joins the consumer group of the first. */
+/** Makes a second evaluation process, which joins the consumer group of the first. */
 async function anotherMember({ replicas, environments, logs }: FaultMesh): Promise<ReplicaProcess> {
   const main = replicas.find(({ unit }) => unit === 'evaluation')?.main ?? '';
   const [ops, rpc] = await freePorts(2);
@@ -244,7 +246,7 @@ serverTest(meshEngines, 'no event is lost or handled twice while members join an
     over.abort();
     await talking;
   }
-  // An evaluation that a leaving member had in progress is repeated.
+  // An evaluation is repeated if it was in progress in a member that left.
   t.deepEqual(await mesh.settled({ repeats: members }), []);
   t.log(`${sessionIds.length} sessions while ${members} came and went`);
 });

@@ -25,7 +25,7 @@ export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka', 's3'];
 /** Whether fault tests run at full length, as with `scripts/test --faults`. */
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
 
-/** Shorter leases and deadlines for the short form. At full length the default ones must expire. */
+/** Shorter leases and deadlines for the short form. At full length, the default ones must be able to expire. */
 const shortSettings = {
   SESSION_LEASE_MS: '5000',
   EVALUATION_LEASE_MS: '5000',
@@ -37,25 +37,26 @@ const shortSettings = {
   KAFKA_STALLED_AFTER_MS: '5000',
 };
 
-/** Pause between polls, each of which reads all rows. */
+/** The pause between checks, each of which reads all rows. */
 const lookAgainMs = 1_000;
 
-/** The folder in which logs remain after the mesh has stopped. */
+/** The folder where logs are kept after the mesh has stopped. */
 const { faultLogs: keptLogs } = readSettings(process.env, commandSettings);
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
-  /** Settings of every unit that override those of the harness. */
+  /** Settings of every unit, which override those of the tests. */
   env?: Environment;
 }
 
-/** Every unit as its own processes on private servers, with functions that cause faults. */
+/** A mesh of processes on private servers, with functions that cause faults. */
 export type FaultMesh = Awaited<ReturnType<typeof startFaultMesh>>;
 
 let shared: Promise<FaultMesh> | undefined;
 let wanted: FaultMeshOptions = {};
 
 /**
- * One mesh for all tests of a process; each test restores it. The first test that needs it starts it, with the options of all files.
+ * Returns a function that provides one mesh for all tests of a process. The first test that needs the mesh starts it, with the options of
+ * all files. Each test must restore it.
  */
 export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): () => Promise<FaultMesh> {
   wanted = { ...wanted, ...options };
@@ -66,7 +67,7 @@ export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): (
   };
 }
 
-/** Starts servers, schemas, topics, a model and all units. If a step fails, everything started before is stopped. */
+/** Starts servers, schemas, topics, a model and all units. If a step fails, everything already started is stopped. */
 async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: FaultMeshOptions) {
   await using closers = new AsyncDisposableStack();
   const servers = await startServers({ only: meshEngines });
@@ -131,7 +132,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     return fetch(`http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`);
   }
 
-  /** Returns remaining work; if there is none, violated invariants. */
+  /** Returns the remaining work; if there is none, the violated invariants. */
   async function problems(repeats: number): Promise<string[]> {
     const left = await checker.left();
     if (left.length > 0) return left;
@@ -170,18 +171,18 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     /** Sends a request to the operations port of a replica. */
     ops,
     rows: () => readRows(checker.database),
-    /** Whether the replica reports that it is ready; false also if it does not respond. */
+    /** Reports whether the replica is ready; false also if it does not respond. */
     isReady: (name: string) =>
       ops(name, '/readyz')
         .then(({ ok }) => ok)
         .catch(() => false),
-    /** The value of a replica's metric, summed over all labels. */
+    /** Returns the value of a replica's metric, summed over all labels. */
     async metric(name: string, metric: string): Promise<number> {
       const text = await (await ops(name, '/metrics')).text();
       const values = text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gmu'));
       return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
     },
-    /** Sends a signal to a replica and resolves when it has ended. The supervisor then restarts it. */
+    /** Sends a signal to a replica. Resolves when the replica has ended; the supervisor then restarts it. */
     async kill(name: string, signal: NodeJS.Signals = 'SIGKILL') {
       const from = said.length;
       const reported = (what: string) => said.slice(from).find((line) => line.startsWith(`${name} ${what}`));
@@ -191,11 +192,11 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
       const line = await eventually(`${name} ends`, () => reported('has ended'), { timeoutMs: 40_000 });
       const ended = performance.now();
       return {
-        /** `SIGKILL`, or `exit code 0`. */
+        /** How the replica ended: `SIGKILL`, or `exit code 0`. */
         how: /\((.+?)\)/u.exec(line)?.[1],
         /** Time from the signal to the end of the process. */
         endedAfterMs: ended - begun,
-        /** Resolves when the replica is ready again. @returns the time since its end, in ms */
+        /** Resolves when the replica is ready again. @returns the time since the replica ended, in ms */
         async back(): Promise<number> {
           await eventually(`${name} is back`, () => reported('is back'), { timeoutMs: 60_000 });
           return performance.now() - ended;
@@ -204,13 +205,13 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     },
     /**
      * Waits until nothing is queued, running or unpublished, and returns the violated invariants, one sentence each. Every fault test ends
-     * with `t.deepEqual(await settled(), [])`. Work that remains after the timeout is reported the same way.
-     * @param options.repeats The number of model requests that may exceed the recorded attempts, in addition to the replicas that were
-     * killed since the mesh last settled. Default 0.
+     * with `t.deepEqual(await settled(), [])`. Work that remains after the timeout is returned in the same form.
+     * @param options.repeats how many more model requests are allowed than the recorded attempts plus the replicas that were killed since
+     * the mesh last settled. Default 0
      */
     async settled({ timeoutMs = 60_000, repeats = 0 } = {}): Promise<string[]> {
       for (const deadline = performance.now() + timeoutMs; ; await delay(lookAgainMs)) {
-        // A read may fail while a server is restarting; it is repeated.
+        // A read may fail while a server is restarting, and is then repeated.
         const found = await problems(repeats).catch((error: unknown) => [String(error)]);
         if (found.length === 0 || performance.now() > deadline) return found;
       }

@@ -6,11 +6,11 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 
-/** Turns for each tenant; by default a tenant may run 50 at once. */
+/** Turns for each tenant: below 50, the default limit of concurrent turns. */
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
-/** Empty chunks that a held model sends, because a call fails when its model sends nothing for 30 s. */
+/** Empty chunks that a held model sends, because a call fails if its model sends nothing for 30 s. */
 const emptyPieces = Array.from({ length: 60 }, () => '');
 const pieceEveryMs = 10_000;
 
@@ -37,7 +37,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
       return { client, agentId: await createAgent(client) };
     }),
   );
-  /** Turns whose replies are held: `text` is the message, `reply` the complete text of its reply. */
+  /** Turns with held replies. `text`: the message. `reply`: the complete text of the reply. */
   const turns: { client: Client; sessionId: number; text: string; reply: string }[] = [];
   const waiting = Array.from({ length: count }, (_, n) => n).values();
   const worker = async () => {

@@ -1,4 +1,5 @@
-// At full length on its own mesh: kills a gateway whose responses are held back, and its proxy to PostgreSQL drops responses to COMMIT.
+// Kills a gateway whose responses are held back, and loses responses to COMMIT in the proxy to PostgreSQL. At full length, this file has
+// its own mesh.
 import { randomInt } from 'node:crypto';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
@@ -33,7 +34,7 @@ async function insist<Data>(client: Client, query: string, variables: object, ke
   return eventually(`an answer after ${last}`, once, { timeoutMs: 60_000 }) as Promise<Data>;
 }
 
-/** The sessions and user messages of one agent. */
+/** Returns the sessions and user messages of one agent. */
 async function rowsOf(mesh: FaultMesh, agent: number) {
   const rows = await mesh.rows();
   const sessions = rows.sessions.filter(({ agentId }) => agentId === agent).map(({ id }) => id);

@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills processes of every unit.
+// Kills processes of every unit. At full length, this file has its own mesh.
 import { setTimeout as delay } from 'node:timers/promises';
 import { identitySchema } from '@parley/identity/schema';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -17,10 +17,10 @@ const shared = sharedFaultMesh(test);
 const turnsInFlight = fullLength ? 200 : 20;
 /** The maximum number of concurrent evaluations of one tenant. */
 const judgementsInFlight = 4;
-/** Within this time after the restart, 99 % of the interrupted turns must be done. */
+/** The maximum time after the restart until 99 % of the interrupted turns are done. */
 const goalMs = 60_000;
 
-/** Ends conversations whose evaluations wait at the model until the returned gate opens. */
+/** Ends conversations, and holds their evaluations at the model until the returned gate opens. */
 async function judgesAtWork({ person, ledger, model }: FaultMesh, title: string) {
   const gate = createGate();
   const client = await person();
@@ -37,7 +37,7 @@ async function judgesAtWork({ person, ledger, model }: FaultMesh, title: string)
   return gate;
 }
 
-/** Starts direct calls, each held at its first word. Those of a killed process fail. */
+/** Starts direct calls, and holds each at its first word. Calls of a killed process fail. */
 async function directCalls({ person, model }: FaultMesh, title: string) {
   const { generate } = await callerWithKey(await person());
   const gate = createGate();
@@ -56,7 +56,7 @@ async function directCalls({ person, model }: FaultMesh, title: string) {
 
 type Call = Awaited<ReturnType<FaultMesh['rows']>>['calls'][number];
 
-/** The kind of a model call, as far as the model server can tell it from a request. */
+/** Returns the kind of a model call, as far as a request to the model server shows it. */
 function kindOf({ operation }: Pick<Call, 'operation'>): string {
   return operation === 'session' || operation === 'evaluation' ? operation : 'direct';
 }
@@ -67,8 +67,8 @@ function kindAsked({ response_format: judges, messages }: ReceivedRequest['body'
 }
 
 /**
- * Asserts that each response that the model server billed is one call of the ledger: exact if it was received, estimated if its caller had
- * died. The server distinguishes requests by their input tokens.
+ * Asserts that each response that the model server billed is one call in the ledger: exact if it was received, estimated if its caller was
+ * killed. Requests are distinguished by their input tokens.
  */
 async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Promise<void> {
   const calls = (await rows()).calls.filter(({ operation }) => operation !== 'embed'); // names embed: the ledger's word
@@ -94,7 +94,7 @@ async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Pr
   }
 }
 
-/** The turns that have ended so far, and the replies. */
+/** Returns the turns that have ended so far, and the replies. */
 async function endsOf(mesh: FaultMesh, turns: HeldTurn[]) {
   const rows = await mesh.rows();
   const ids = new Set(turns.map(({ sessionId }) => sessionId));
@@ -116,7 +116,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   const { id: visit } = await startSession(visitor, await createAgent(visitor));
   const direct = await directCalls(mesh, names.join(' and '));
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
-  // New requests during the outage are served by the remaining replicas or the restarted ones.
+  // New requests during the outage are served by the remaining replicas, or by the restarted ones.
   const served = mesh.ledger.send(visitor, visit, `Sent after the end of ${names.join(' and ')}`);
   const backMs = await Promise.all(deaths.map(({ back }) => back()));
   const restarted = performance.now();
@@ -146,7 +146,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   for (const { sessionId, reply } of turns) {
     if (!failed.has(sessionId)) t.is(replies.get(sessionId), reply);
   }
-  // A reply that has begun cannot be repeated by another agent; the reply of the killed one is recorded as failed.
+  // If a reply has begun, another agent cannot repeat it: the reply of the killed agent is recorded as failed.
   if (!mayFail) t.is(failures.length, 0);
   t.true(failures.every(({ failureCode }) => failureCode?.startsWith('MODEL_')));
 }
@@ -163,7 +163,7 @@ serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns
   killAmongTurns(t, ['identity-1', 'agent-1', 'session-1', 'evaluation-1', 'gateway-1'], true),
 );
 
-/** The spent and the reserved part of the spend cap, in 1e-8 USD. */
+/** Returns the spent and the reserved part of the spend cap, in 1e-8 USD. */
 async function spendOf({ database }: FaultMesh, tenantId: number) {
   const months = await database(identitySchema.name).transact<{ spentUsd: string; reservedUsd: string }[]>(
     tenantId,
@@ -177,7 +177,10 @@ async function spendOf({ database }: FaultMesh, tenantId: number) {
 }
 
 const callsAtOnce = 100;
-/** Two calls with this usage of gpt-4o-mini (0.15 and 0.6 USD per million tokens) leave less of the cap than one call may cost. */
+/**
+ * After two calls with this usage of gpt-4o-mini (0.15 and 0.6 USD per million tokens), the rest of the cap is less than the maximum cost
+ * of one call.
+ */
 const halfOfCap = { completion_tokens: 8_332_000 };
 
 serverTest(
@@ -209,7 +212,7 @@ serverTest(
     const { reserved } = await spendOf(mesh, tenantId);
     t.true(reserved > 0n);
     const isCut = () => asked.state === 'cancelled';
-    // The model server cannot tell which agent made the request.
+    // The model server cannot see which agent made the request, so both are killed in turn until the call is cut.
     let killed = performance.now();
     for (const name of ['agent-1', 'agent-2']) {
       killed = performance.now();
@@ -223,7 +226,7 @@ serverTest(
     const answers = await Promise.all(calls);
     const reasons = answers.map(({ errors }) => errors?.[0]?.extensions).map((given) => given?.reason ?? given?.code);
     t.true(reasons.includes('SPEND_CAP_REACHED'));
-    // The other calls waited in the killed process.
+    // The other calls were waiting in the killed process.
     const others = reasons.filter((reason) => reason !== 'SPEND_CAP_REACHED');
     t.log(`${others.length} of ${callsAtOnce} calls were not refused at the cap`);
     t.true(

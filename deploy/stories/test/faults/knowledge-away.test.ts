@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills knowledge.
+// Kills knowledge. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';

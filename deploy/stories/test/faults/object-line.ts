@@ -1,7 +1,7 @@
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import { createGate, type Gate } from '@parley/testing/gate';
 
-/** Opens a proxy to the object store that can hold back requests, so that a process that reads a file waits. */
+/** Opens a proxy to the object store. It can hold back requests, so that a process that reads a file has to wait. */
 export async function objectLine(endpoint: string) {
   let held: Gate | undefined;
   async function* asked(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -11,9 +11,9 @@ export async function objectLine(endpoint: string) {
   const url = new URL(endpoint);
   const proxy = await new TcpProxy([url.host], { tap: () => ({ asked }) }).open();
   return {
-    /** The store's endpoint through the proxy. */
+    /** The URL of the object store through the proxy. */
     url: `http://127.0.0.1:${proxy.port}`,
-    /** Holds back all further requests. @returns a function that releases them and lets later ones pass */
+    /** Holds back all further requests. @returns a function that releases them and ends the hold */
     hold(): () => void {
       const gate = createGate();
       held = gate;

@@ -1,4 +1,4 @@
-// At full length on its own mesh: an event that no consumer can handle stays in its topics.
+// Publishes events that no consumer can handle, which stay in their topics. At full length, this file has its own mesh.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,12 +21,12 @@ import { type FaultMesh, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { seconds, traffic } from './traffic.ts';
 
 const poisonedTopic = 'session-ended';
-/** The pause between two conversations of other tenants; a few are enough to show that they are not delayed. */
+/** The pause between two conversations of other tenants; a few conversations are enough to show that they are not delayed. */
 const paceMs = 1_500;
 
 const shared = sharedFaultMesh(test);
 
-/** Publishes messages that no consumer can handle, with the key of a session, so that later events of that session wait behind them. */
+/** Publishes messages that no consumer can handle, with a session's id as key, so that later events of that session wait behind them. */
 function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
   async function send(message: Parameters<ReturnType<typeof kafkaProducer>['send']>[1][0]): Promise<void> {
     const producer = kafkaProducer(connection);
@@ -83,7 +83,7 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
       if (!found) throw new Error('what was published is not there');
       return found.position;
     },
-    /** All dead letters of the poisoned topic by event id, or by position for messages that are not events. */
+    /** Returns all dead letters of the poisoned topic by event id, or by position for messages that are not events. */
     async letters() {
       const letters = kafkaDeadLetters(connection);
       try {
@@ -129,7 +129,7 @@ serverTest(
     t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
     for (const ms of tookMs) t.true(ms < 30_000);
     t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
-    // The attempt and the lock wait both time out after 5 s; the reason is the one that ends first.
+    // The attempt and the wait for the lock both time out after 5 s; the reason depends on which ends first.
     t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than|lock timeout/);
     t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
     t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });

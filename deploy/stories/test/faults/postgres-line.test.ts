@@ -13,7 +13,7 @@ async function connected(t: ExecutionContext, url: string): Promise<Client> {
   return client;
 }
 
-/** The URL of the test run's PostgreSQL, or of one that is started for this test. */
+/** Returns the URL of the test run's PostgreSQL, or of one that is started for this test. */
 async function postgresUrl(t: ExecutionContext): Promise<string> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given) return given;

@@ -1,8 +1,9 @@
 import { type Tap, TcpProxy } from '@parley/mesh/tcp-proxy';
 
 /**
- * Opens a proxy to PostgreSQL that can drop the response to a COMMIT and nothing else. It parses the protocol (version 3, without TLS):
- * clients send the simple query `COMMIT;`, and the server responds with `COMMIT`. A rolled-back transaction gets `ROLLBACK`, which passes.
+ * Opens a proxy to PostgreSQL that can drop the response to a COMMIT, but nothing else. It parses the protocol (version 3, without TLS):
+ * clients send the simple query `COMMIT;`, and the server responds with `COMMIT`. The response for a rolled-back transaction is `ROLLBACK`,
+ * which is not dropped.
  */
 export async function postgresLine(databaseUrl: string) {
   let share = 0;
@@ -40,19 +41,19 @@ export async function postgresLine(databaseUrl: string) {
   const proxy = await new TcpProxy([url.host], { tap }).open();
   url.host = `127.0.0.1:${proxy.port}`;
   return {
-    /** The database's URL through the proxy. */
+    /** The URL of the database through the proxy. */
     url: url.href,
-    /** Sets the share of writing transactions whose COMMIT is executed, but whose connection is closed before the response. */
+    /** Sets the share of writing transactions whose connection is closed after COMMIT was executed and before its response is sent. */
     loseAnswers(next: number) {
       share = next;
     },
-    /** Number of responses dropped so far. */
+    /** Returns the number of responses dropped so far. */
     lost: () => lost,
     close: () => proxy.close(),
   };
 }
 
-/** The text of the statement that a message parses or runs; empty for other messages. `prepared` maps names to statements. */
+/** Returns the statement that a message parses or runs; empty for other messages. `prepared` maps names to statements. */
 function statementIn(type: string, body: Buffer, prepared: Map<string, string>): string {
   if (type === 'Q') return body.toString('latin1');
   const [first = '', second = ''] = type === 'P' || type === 'B' ? body.toString('latin1').split('\0', 2) : [];

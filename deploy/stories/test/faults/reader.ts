@@ -6,7 +6,7 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 let readers = 0;
 
-/** A user who searches a knowledge base, asks an agent that uses it, and uploads files to it. Any refusal fails the test. */
+/** Creates a user who searches a knowledge base, asks an agent that uses it, and uploads files to it. Any refusal fails the test. */
 export async function reader({ person, ledger }: FaultMesh) {
   const client = await person();
   const base = await createKnowledgeBase(client);
@@ -15,7 +15,7 @@ export async function reader({ person, ledger }: FaultMesh) {
   const name = `Reader ${++readers}`;
   const uploads: number[] = [];
   return {
-    /** Number of confirmed uploads. */
+    /** Returns the number of confirmed uploads. */
     uploads: () => uploads.length,
     async readAndUpload(t: ExecutionContext): Promise<void> {
       const [found] = await findPassages(client, base, 'How can lamps be returned?');

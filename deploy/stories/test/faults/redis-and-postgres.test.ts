@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills Redis and stops PostgreSQL.
+// Kills Redis and stops PostgreSQL. At full length, this file has its own mesh.
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
@@ -15,7 +15,7 @@ import { during, seconds, traffic } from './traffic.ts';
 const turnsInFlight = fullLength ? 200 : 12;
 const redisAwayMs = fullLength ? 20_000 : 5_000;
 const postgresAwayMs = fullLength ? 10_000 : 3_000;
-/** The pause of each client between conversations; without it, refused requests would be repeated in a busy loop. */
+/** The pause of each client between conversations. Without it, clients would repeat refused requests in a busy loop. */
 const betweenTalksMs = 50;
 /** Units must work again within this time after PostgreSQL is back. */
 const backWithinMs = 5_000;
@@ -24,7 +24,7 @@ const shared = sharedFaultMesh(test);
 
 const pids = ({ replicas, pid }: FaultMesh) => replicas.map(({ name }) => pid(name));
 const codeOf = ({ errors }: Answer<unknown>) => errors?.[0]?.extensions.code ?? 'OK';
-/** Logs in from an unused address, because an address has ten attempts a minute. */
+/** Logs in from an unused address, because each address is limited to ten attempts a minute. */
 const login = (client: Client) =>
   new Client(client.url).send('mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
     input: { email: client.account?.email, password: client.account?.password },
@@ -61,7 +61,7 @@ serverTest(
     redis.clear();
     const tries = await Promise.all(Array.from({ length: 12 }, () => login(someone)));
     t.deepEqual([...new Set(tries.map(codeOf))], ['UNAVAILABLE']);
-    // Without Redis, each of the two gateways allows five a minute on its own.
+    // Without Redis, each of the two gateways counts alone and allows five a minute.
     const asked = await Promise.all(Array.from({ length: 12 }, () => isRegisterable(someone)));
     const answered = asked.filter((answer) => codeOf(answer) === 'OK').length;
     t.true(answered >= 5 && answered <= 10, `${answered} answered`);

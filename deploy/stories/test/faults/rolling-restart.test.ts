@@ -1,4 +1,4 @@
-// At full length on its own mesh: replaces every process.
+// Replaces every process. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -15,13 +15,16 @@ const tenants = 5;
 /** The maximum time that a client may be without its subscription. */
 const backWithinMs = 15_000;
 
-/** Whether a unit is restarted. The short form restarts only units that hold subscriptions; the tests `stop` and `kill` end the others. */
+/**
+ * Reports whether a unit is restarted. The short form restarts only units that hold subscriptions; `stop.test.ts` and `kill.test.ts` end
+ * the others.
+ */
 const restarted = (unit: string) => fullLength || unit === 'gateway' || unit === 'session';
 
 const isFinal = ({ __typename }: SessionEvent) => __typename !== 'AiResponseChunkEvent';
 const repliesOf = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
 
-/** Users who follow their sessions through one address and send messages while the units are restarted. */
+/** Creates users who follow their sessions through one address, and send messages while the units are restarted. */
 async function crowd() {
   const mesh = await shared();
   const people = await Promise.all(Array.from({ length: tenants }, () => mesh.person()));
@@ -60,7 +63,7 @@ serverTest(
     t.teardown(() => Promise.all(followers.map(({ leave }) => leave())));
     const over = new AbortController();
     const talking = during(Number.POSITIVE_INFINITY, sayOnce, over.signal);
-    talking.catch(() => undefined); // asserted below
+    talking.catch(() => undefined); // a failure is asserted below
     for (const { name, unit } of mesh.replicas) {
       if (!restarted(unit)) continue;
       const death = await mesh.kill(name, 'SIGTERM');
@@ -84,7 +87,7 @@ serverTest(
     t.log(`${followers.length} subscriptions, ${said} messages; outages: ${counts}; the longest ${longest} s`);
     t.true(outages.length >= followers.length, 'each socket hung on a gateway that was restarted');
     t.true(Math.max(...lengths) < backWithinMs);
-    // Streams end with the notice of a stopping gateway or session replica, after which clients subscribe again.
+    // Streams end with the close code or error of a gateway or session replica that is stopping. Clients then subscribe again.
     t.deepEqual(
       [...reasons.keys()].filter((reason) => !['closed 1001', 'closed 1013', 'UNAVAILABLE'].includes(reason)),
       [],

@@ -28,7 +28,7 @@ async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** A `tap` for a mesh: the proxy between gateways and the session subgraph. */
+/** A mesh's `tap` that slows down the proxy between gateways and the session subgraph. */
 export function sessionLine(unit: string): Tap {
   return unit === 'session' ? { answered: slowly } : {};
 }

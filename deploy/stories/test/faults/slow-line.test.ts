@@ -1,4 +1,4 @@
-// At full length on its own mesh: the connection to one subgraph is slow.
+// Slows down the connection to one subgraph. At full length, this file has its own mesh.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -11,7 +11,10 @@ import { sessionLine, slowDown, unhindered } from './session-line.ts';
 import { seconds } from './traffic.ts';
 
 const slowRequests = fullLength ? 400 : 60;
-/** Heap limit of gateways. With more, V8 would collect no garbage during the test; with 160 MB they do little but collect. */
+/**
+ * Heap limit of gateways. With a higher limit, V8 would not collect garbage during the test; with 160 MB, gateways spend most of their time
+ * collecting.
+ */
 const heapMb = 256;
 /** Limit for the whole memory, including memory outside the heap. */
 const maxMemoryMb = 500;
@@ -52,7 +55,7 @@ serverTest(
     const gateways = ['gateway-1', 'gateway-2'].map(mesh.pid);
     const read = () => timed(client, 'query ($id: ID!) { session(id: $id) { id status } }', { id });
     const memory = () => gateways.map(memoryMb);
-    /** Sends many concurrent requests that need the session subgraph, and at the same time, one by one, requests that do not. */
+    /** Sends many concurrent requests that need the session subgraph. Meanwhile sends, one by one, requests that do not need it. */
     async function burst() {
       const begun = performance.now();
       const over = new AbortController();
@@ -70,7 +73,7 @@ serverTest(
     const usual = await burst();
     t.deepEqual([...new Set(usual.outcomes.map(({ code }) => code))], ['OK']);
 
-    // First no response arrives in time, then responses arrive very slowly.
+    // First case: no response arrives in time. Second case: responses arrive very slowly.
     for (const [how, slowness] of [
       ['late', { pauseMs: 10 * subgraphTimeoutMs, bytes: Number.POSITIVE_INFINITY }],
       ['byte by byte', { pauseMs: 1_000, bytes: 1 }],

@@ -1,4 +1,4 @@
-// At full length on its own mesh: stops processes in the middle of their work.
+// Stops processes while they are working. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -15,7 +15,7 @@ const turnsInFlight = fullLength ? 200 : 20;
 /** The maximum time of a shutdown, whatever is running. */
 const stopWithinMs = 25_000;
 
-/** Sends SIGTERM to a replica. Resolves when it reports that it is not ready, which it must do while it is still running. */
+/** Sends SIGTERM to a replica. Resolves when the replica reports that it is not ready, which must happen while it is still running. */
 async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name: string) {
   t.true(await isReady(name));
   let isGone = false;
@@ -28,7 +28,7 @@ async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name:
   return { gone };
 }
 
-/** Starts text generations on both replicas and holds them after each listener has received the first words. */
+/** Starts text generations on both replicas, and holds them after each listener has received the first words. */
 async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh) {
   const prompt = 'Say what is heard while a replica stops.';
   const pieces = Array.from({ length: 200 }, (_, n) => `${n} `);
@@ -45,7 +45,7 @@ async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh
   });
   return {
     release: () => beforeDelta.open(),
-    /** Asserts that listeners received everything since their first words, and that each generation ended once. */
+    /** Asserts that each listener received everything after its first words, and that each generation ended once. */
     async assertHeard() {
       for (const { events, end } of listeners) {
         t.is(await end, 'completed');
@@ -60,7 +60,7 @@ async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh
   };
 }
 
-/** Asserts that all replies are complete and none failed, then ends the sessions and checks the invariants. */
+/** Asserts that all replies are complete and that none failed, then ends the sessions and checks the invariants. */
 async function assertComplete(
   t: ExecutionContext,
   mesh: FaultMesh,

@@ -4,12 +4,12 @@ import { type FaultMesh, fullLength } from './fault-mesh.ts';
 
 let people = 0;
 
-/** A user who has one short conversation after the other. The end of each publishes an event. */
+/** Creates a user who has one short conversation after the other. The end of each conversation publishes an event. */
 export async function traffic({ person, ledger }: FaultMesh) {
   const name = `Visitor ${++people}`;
   const client = await person();
   const agentId = await createAgent(client);
-  /** The sessions so far. */
+  /** The ids of the sessions so far. */
   const sessionIds: number[] = [];
   async function begin() {
     const { id } = await startSession(client, agentId);
@@ -19,7 +19,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
   return {
     client,
     sessionIds,
-    /** Holds one conversation and retries each step until it succeeds. @returns its session */
+    /** Holds one conversation, and retries each step until it succeeds. @returns the id of its session */
     async talk(): Promise<number> {
       const { id, text } = await begin();
       await ledger.send(client, id, text);
@@ -38,7 +38,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
 
 const paceMs = fullLength ? 300 : 600;
 
-/** Repeats `work` for this time, or until the signal aborts, so that the mesh has work during a fault. */
+/** Repeats `work` for this time, or until the signal is aborted, so that the mesh is busy during a fault. */
 export async function during(lengthMs: number, work: () => Promise<unknown>, signal?: AbortSignal): Promise<void> {
   const end = performance.now() + lengthMs;
   const isOver = () => performance.now() >= end || signal?.aborted;

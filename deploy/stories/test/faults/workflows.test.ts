@@ -1,4 +1,4 @@
-// At full length on its own mesh: kills the processes that run workflows.
+// Kills the processes that run workflows. At full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate, type Gate } from '@parley/testing/gate';
@@ -17,7 +17,8 @@ const timeoutMs = 60_000;
 let runs = 0;
 
 /**
- * Starts turns of one tenant through a workflow: action call, model call, action call, model call. Each of the four waits for its own gate.
+ * Starts turns of one tenant through a workflow: action call, model call, action call, model call. Each of these four steps waits for its
+ * own gate.
  */
 async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
   const client = await mesh.person();
@@ -28,7 +29,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     order: createGate(),
     write: createGate(),
   };
-  /** The items of the turns that have reached each place, once for each time. */
+  /** The items of the turns that have reached each step, once for each time that the step was reached. */
   const came: Record<Place, string[]> = { reserve: [], draft: [], order: [], write: [] };
   const keys: string[] = [];
 
@@ -82,7 +83,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     turns.push({ item, sessionId });
   }
 
-  /** Waits until all turns have reached this place. */
+  /** Waits until all turns have reached this step. */
   const all = (place: Place) =>
     eventually(`all turns come to ${place}`, () => new Set(came[place]).size === turnsInFlight, { timeoutMs });
 
@@ -124,7 +125,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
             ]
           : whole.map((nodeId) => [nodeId, null]),
       );
-      // The cost of a model call for a killed process is in the reply and in the ledger, but not in the run.
+      // The cost of a killed process's model call is in the reply and in the ledger, but not in the run.
       t.true((messages[1]?.costUsd ?? 0) >= (found?.costUsd ?? Number.POSITIVE_INFINITY) - 1e-9);
       const events = follow(t, client, sessionId);
       await events.turns(1);
@@ -159,7 +160,7 @@ type Place = 'reserve' | 'draft' | 'order' | 'write';
 
 const replicasOf = (unit: string) => [`${unit}-1`, `${unit}-2`];
 
-/** Kills both replicas of a unit, one after the other, so that one is always running. A turn may lose both. */
+/** Kills both replicas of a unit, one after the other, so that one is always running. A turn may be interrupted by both kills. */
 async function kill(mesh: FaultMesh, unit: string): Promise<void> {
   for (const name of replicasOf(unit)) await (await mesh.kill(name)).back();
 }
@@ -173,7 +174,7 @@ for (const unit of ['agent', 'session']) {
       const mesh = await shared();
       const [between, within] = [await workflowTurns(t, mesh), await workflowTurns(t, mesh)];
       between.gates.reserve.open();
-      // At this point the first call has ended, and the model of the next node has sent nothing.
+      // At this point, the first call has ended, and the model of the next node has not sent anything.
       await between.all('draft');
       await within.all('reserve');
       await kill(mesh, unit);
@@ -192,7 +193,7 @@ serverTest(
     const mesh = await shared();
     const { gates, all, reserved, end } = await workflowTurns(t, mesh);
     await all('reserve');
-    // Paused agents do not process the results that arrive.
+    // Agents are paused, so that they do not process the results that arrive.
     for (const name of replicasOf('agent')) process.kill(mesh.pid(name), 'SIGSTOP');
     gates.reserve.open();
     await reserved();

@@ -13,7 +13,7 @@ import { isId, type Operation, servedOperations } from '../../src/operations.ts'
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
 
-// Authorization does not depend on the deployment, so one mesh serves these many requests.
+// Authorization is the same on every mesh, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 const nobodysId = 900_000_001;
 
@@ -28,14 +28,14 @@ interface Bearer {
 interface Credential {
   kind: CredentialKind | 'none';
   make(mesh: CredentialMesh): Promise<Bearer>;
-  /** The expected error of an operation that accepts this kind of credential; undefined if the caller is admitted. */
+  /** Returns the expected error of an operation that accepts this kind of credential; undefined if the caller is admitted. */
   refusal(operation: Operation): string | undefined;
 }
 
 const letIn = () => undefined;
 const unauthenticated = () => 'UNAUTHENTICATED';
 
-/** Access rules from the contract instead of `@access` in the schema, so that a mistake in the schema is found. */
+/** Access rules from the contract instead of from `@access` in the schema, so that a mistake in the schema is detected. */
 const contract = readContract();
 const ruleOf = ({ kind, name }: Operation) => contract.get(`${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${name}`);
 
@@ -188,7 +188,7 @@ const credentials: Record<string, Credential> = {
   },
 };
 
-/** A bearer with the client's address and these credentials. */
+/** Returns a bearer with the client's address and these credentials. */
 function bearer({ url, ip }: Client, authorization?: string, apiKey?: string): Bearer {
   return {
     url,
@@ -227,7 +227,9 @@ async function suspend(client: Client): Promise<void> {
   await client.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
 }
 
-/** Signs access tokens like identity, but with other times, using an old key that is added to identity's key set. */
+/**
+ * Returns a function that signs access tokens as identity does, but with other times, using an old key that is added to identity's key set.
+ */
 async function signerOf(client: Client, people: CredentialMesh['people']) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const kid = randomUUID();
@@ -276,7 +278,7 @@ for (const [name, credential] of Object.entries(credentials)) {
       } else if (refusal === undefined) {
         const answer = await answerTo(mesh, operation, shared);
         t.notRegex(answer, /UNAUTHENTICATED|FORBIDDEN|INTERNAL|UNAVAILABLE|closed/, `${operation.name}: ${answer}`);
-        // The mutation may have ended the credential itself.
+        // If the mutation succeeded, it may have ended the credential.
         if (kind === 'mutation' && answer === 'ok') shared = await credential.make(all);
       } else {
         const answer = (await answerTo(mesh, operation, shared)).split(':')[0];
@@ -288,7 +290,7 @@ for (const [name, credential] of Object.entries(credentials)) {
   });
 }
 
-/** The error code, reason and message of the operation's response; `ok` if it is not refused. */
+/** Sends the operation, and returns the error code, reason and message; `ok` if it is not refused. */
 async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): Promise<string> {
   const { url, headers, sessionId = nobodysId } = bearer;
   const requestId = operation.kind === 'subscription' ? await generationOf(mesh, bearer) : '';
@@ -319,7 +321,7 @@ async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): P
 
 /** Starts a long text generation as the bearer and returns its id; any text if the bearer may not start one. */
 async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Promise<string> {
-  // The generation must last, because its events are not replayed and the first ones may precede the subscription.
+  // The generation must last long, because its events are not replayed and the first ones may precede the subscription.
   model.answer('Count for long.', { text: Array.from({ length: 600 }, (_, n) => `${n} `), deltaDelayMs: 50 });
   const query =
     'mutation ($prompt: String!) { started: startTextGeneration(input: { prompt: $prompt }) { requestId } }';
@@ -333,7 +335,7 @@ async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Prom
   return data?.started.requestId ?? 'nobody has started it';
 }
 
-/** The same credential from an unused client address, which no throttle has counted. */
+/** Returns the same credential with an unused client address, which no throttle has counted. */
 function at({ ip }: Client, shown: Bearer): Bearer {
   return { ...shown, headers: { ...shown.headers, 'x-forwarded-for': ip } };
 }

@@ -11,7 +11,7 @@ import { isId, type Operation, type Place, servedOperations } from '../../src/op
 import { stories } from '../../src/stories.ts';
 import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workflows.ts';
 
-// The response to a foreign id does not depend on the deployment, so one mesh serves these many requests.
+// The response to a foreign id is the same on every mesh, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
 // names workflow: the kind of object.
@@ -30,7 +30,10 @@ const kinds = [
 /** Ids that do not name an object of a tenant. names validateSecuredToken: its id names a code, which is useless without the code. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
 
-/** The kind of object that an id names: by the argument's name (`agentId`), or for `id` by the operation's name. Undefined if ambiguous. */
+/**
+ * Returns the kind of object that an id names: by the argument's name (`agentId`), or, if the argument is `id`, by the operation's name.
+ * Undefined if ambiguous.
+ */
 function kindOf(operation: string, path: string): (typeof kinds)[number] | 'external' | undefined {
   if (external.some((name) => `.${operation}.${path}`.endsWith(`.${name}`))) return 'external';
   const own = path.split('.').at(-1) ?? '';
@@ -39,7 +42,7 @@ function kindOf(operation: string, path: string): (typeof kinds)[number] | 'exte
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Reads that fail for an absent object. All other lists and nullable reads return an empty list or null. */
+/** Reads that return an error for an absent object. All other lists and nullable reads return an empty list or null. */
 // names agentAuditLogs: the contract requires an error for a foreign id; it is not a rule of the gateway.
 // names knowledgeDocuments: the same. names retrieveChunks: the same. names listMcpTools: the same. names workflowVersions: the same.
 const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks', 'listMcpTools', 'workflowVersions']);
@@ -48,7 +51,7 @@ const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks'
 const otherwise: Record<string, unknown> = { 'input.url': 'https://example.com/', 'input.mimeType': 'text/csv' };
 const beside: Record<string, Record<string, unknown>> = { 'input.tools.connectorId': { 'input.tools.tool': 'search' } };
 
-/** Ids without an object: unused numbers, and for text also malformed ids. */
+/** Ids of no object: unused numbers, and malformed ids for arguments that are texts. */
 const absent = [2_147_483_647, 900_000_001, 0, -1, -2_147_483_648];
 const malformed = [
   'abc',
@@ -69,16 +72,16 @@ const malformed = [
   "1'--",
 ];
 
-/** Values that are not an Int: beyond 32 bits, or not integers. GraphQL itself refuses them before anything runs. */
+/** Values outside the type Int: beyond 32 bits, or not integers. GraphQL refuses them before anything runs. */
 const noInts = [2_147_483_648, -2_147_483_649, 99_999_999_999, 1e300, 1.5, 'abc', '1', '', true, [], {}];
 
 /** An argument of an operation that names an object by its id. */
 interface IdArgument extends Place {
   operation: Operation;
-  /** The operation and the path of the argument. */
+  /** The operation and the argument's path. */
   name: string;
   kind: ReturnType<typeof kindOf>;
-  /** Variables with this value for the argument and valid values for all others. */
+  /** Returns variables with this value for the argument, and valid values for all other arguments. */
   variables(id: unknown): Record<string, unknown>;
 }
 
@@ -92,7 +95,7 @@ interface OwnThings {
   workflowId?: number;
 }
 
-/** Every id argument of every served operation. @param own ids for the other arguments of an operation */
+/** Returns every id argument of every served operation. @param own ids for the other arguments of an operation */
 async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]> {
   const owned: Record<string, number | undefined> = {
     agent: own.agentId,
@@ -120,7 +123,7 @@ async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]
   );
 }
 
-/** Selects absent ids for an argument: all of them for the first argument of each service, a different few for each other one. */
+/** Selects absent ids for an argument. The first argument of each service gets all of them, each other argument a different few. */
 function nobodysIds(walked: readonly IdArgument[]): (argument: IdArgument) => (string | number)[] {
   const all = ({ type }: IdArgument) => [...absent, ...(type === 'ID' ? malformed : [])];
   const first = [...Map.groupBy(walked, ({ operation, type }) => `${operation.service} ${type}`).values()];
@@ -156,7 +159,7 @@ async function twoTenants({ person }: TestMesh) {
   await ada.query('mutation ($id: Int!) { deleteMcpConnector(id: $id) }', { id: deletedConnectorId });
   await ada.query('mutation ($id: Int!) { deleteCustomAction(id: $id) }', { id: deletedActionId });
   const ownAgent = await createAgent(eve);
-  // The client has both credentials, so that each operation finds the one that it accepts.
+  // The client has both credentials, so that every operation finds one that it accepts.
   const server = await eve.withApiKey();
   eve.apiKey = server.apiKey;
   const embedded = await sdkStart(server, { agentId: ownAgent });
@@ -234,7 +237,7 @@ story(
     t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
     t.deepEqual(after.slice(1), before.slice(1));
 
-    // The owner may use the id that was refused to the stranger.
+    // The owner may use the id that the stranger may not use.
     const [workflowId] = things.workflow;
     const attach =
       'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
@@ -276,7 +279,7 @@ story(
     for (const argument of walked) {
       const { operation, name, kind = 'external' } = argument;
       const accepted = operation.by;
-      if (accepted.length === 0 || kind === 'external') continue; // a public operation, or an id that names no tenant's object
+      if (accepted.length === 0 || kind === 'external') continue; // a public operation, or an id that does not name a tenant's object
       const about = (id: string | number) => `${name}: ${id}`;
       const reference = await asked(key, argument, 900_000_000);
       const isTaken = accepted.includes('API_KEY');
@@ -357,11 +360,14 @@ story('operations that take an id need a credential, whatever the id', async (t,
   }
 });
 
-/** The response as text with the id replaced, so that two responses can be compared byte by byte. */
+/**
+ * Sends the operation with this id, and returns the response as text with the id replaced, so that two responses can be compared byte by
+ * byte.
+ */
 async function asked(client: Client, argument: IdArgument, id: string | number): Promise<string> {
   const value = argument.type === 'ID' ? String(id) : id;
   if (argument.operation.kind === 'subscription') return withoutId(await refusedSubscription(client, String(id)), id);
-  // Sent from an unused client address, which no throttle has counted.
+  // An unused client address, which no throttle has counted.
   const sender = argument.operation.throttle ? Object.assign(client.at(client.url), { apiKey: client.apiKey }) : client;
   const { status, text, headers } = await sender.send(argument.operation.document, argument.variables(value));
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));

@@ -13,7 +13,7 @@ import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
 import { createWorkflow } from '../../src/workflows.ts';
 
-// Validation of texts does not depend on the deployment, so one mesh serves these many requests.
+// Validation of texts is the same on every mesh, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
 /** Texts that often break programs, by class and description. */
@@ -97,7 +97,7 @@ const naughtyStrings: Record<string, Record<string, string>> = {
 const allStrings = Object.values(naughtyStrings).flatMap((ofClass) => Object.entries(ofClass));
 const unstorable = new Set(Object.keys(naughtyStrings['no text may hold'] ?? {}));
 
-/** One string of each class, selected by `n`, so that all of them are sent over many places. */
+/** Returns one string of each class, selected by `n`, so that together the places receive all strings. */
 function oneOfEachClass(n: number): [string, string][] {
   return Object.values(naughtyStrings).flatMap((ofClass) => {
     const all = Object.entries(ofClass);
@@ -105,13 +105,13 @@ function oneOfEachClass(n: number): [string, string][] {
   });
 }
 
-/** Normalizations of texts that are not stored verbatim. */
+/** Fields whose texts are normalized before they are stored. */
 const keptAs: Record<string, (text: string) => string> = {
   'RegisterInput.email': (text) => text.trim().toLowerCase(),
   'RegisterInput.idType': (text) => text.trim(),
 };
 
-/** Error codes of a text that is valid but not found, already in use, or not authorized. */
+/** Error codes for a text that is valid but not found, already in use, or not authorized. */
 const otherRefusals = new Set(['UNAUTHENTICATED', 'NOT_FOUND', 'CONFLICT']);
 
 /** Number of concurrent requests. */
@@ -138,10 +138,10 @@ story(
     for (const [n, { operation, place }] of walked.entries()) {
       const at = `${operation.name} ${place.path}`;
       await send(operation, place, whole.has(place) ? allStrings : oneOfEachClass(n));
-      // If none was accepted, send all texts, because this place may accept only a few of them.
+      // If the place accepted none of them, sends all texts, because it may accept only a few.
       if (!taken.has(at) && !neverTaken[place.inputField]) await send(operation, place, allStrings);
     }
-    // Otherwise all texts may have been refused for another reason, and nothing would be tested.
+    // Each place must accept a text. Otherwise all texts may have been refused for another reason, and nothing would be tested.
     const untaken = walked.filter(({ operation, place }) => !taken.has(`${operation.name} ${place.path}`));
     const exceptions = new Set(untaken.map(({ place }) => place.inputField));
     t.deepEqual([...exceptions].sort(), Object.keys(neverTaken).sort(), 'these took none of them');
@@ -191,7 +191,7 @@ story(
       await assertKept({ ...worker, client, member: worker.client }, operation, place, value, answer, about);
     }
 
-    /** A client that may call the operation, and variables that are valid except for the tested place. */
+    /** Returns a client that may call the operation, and variables that are valid except for the tested place. */
     async function prepared(
       worker: Worker,
       { name, by, throttle, variables }: Operation,
@@ -327,7 +327,7 @@ story('no text but an event id opens a subscription after it, or names what it i
         : { 'x-api-key': apiKey ?? '' }),
     };
     const texts = operation.places.filter(isText);
-    // With another argument that names an absent object, the subscription is refused for that first.
+    // If another argument names an absent object, the subscription is refused for that reason first.
     const isOpenFromStart = texts.every(({ path }) => path === 'after');
     for (const { path } of texts) {
       for (const [name, text] of allStrings) {
@@ -343,7 +343,7 @@ story('no text but an event id opens a subscription after it, or names what it i
   }
 });
 
-/** The client's own profile. */
+/** Returns the client's own profile. */
 async function profileOf(client: Client): Promise<Record<string, string>> {
   return client.value('{ getAuthProfile { email fullname phoneCode phoneNumber idType idNo } }');
 }
@@ -358,7 +358,7 @@ interface Walked {
   place: Place;
 }
 
-/** The places to which all texts are sent: one for each service and type of text, preferably one whose value can be read back. */
+/** Selects the places to which all texts are sent: one for each service and type of text, preferably one whose value can be read back. */
 function wholeWalks(walked: readonly Walked[]): Set<Place> {
   const byType = Map.groupBy(walked, ({ operation, place }) => `${operation.service} ${place.type}`);
   return new Set(
@@ -372,13 +372,13 @@ function wholeWalks(walked: readonly Walked[]): Set<Place> {
   );
 }
 
-/** Whether the operation's result has a field for the text. */
+/** Reports whether the operation's result has a field for the text. */
 function isReadBack({ operation, place }: Walked): boolean {
   const answer = getNamedType(operation.field.type);
   return isObjectType(answer) && (place.path.split('.').at(-1) ?? '') in answer.getFields();
 }
 
-/** A client with its own objects, so that no worker changes what another one has just stored. */
+/** A client with its own objects, so that workers do not change each other's objects. */
 interface Worker {
   client: Client;
   agentId: number;
@@ -392,7 +392,7 @@ interface Worker {
   browser: Client;
 }
 
-/** The client at an unused address, which no throttle has counted. */
+/** Returns the client with an unused address, which no throttle has counted. */
 function elsewhere(client: Client): Client {
   return Object.assign(client.at(client.url), { apiKey: client.apiKey });
 }
@@ -410,13 +410,13 @@ async function newWorker(client: Client): Promise<Worker> {
   return { client, agentId, sessionId, baseId, documentId, connectorId, actionId, workflowId, browser };
 }
 
-/** Variables for an operation with one id argument, or none. */
+/** Returns variables for an operation that has one id argument or no argument. */
 function idOf({ args: [argument] }: Operation['field'], id: unknown): Record<string, unknown> {
   if (!argument) return {};
   return { id: getNamedType(argument.type).name === 'Int' ? Number(id) : String(id) };
 }
 
-/** Operations that read one object, by the object's type; they take its id or nothing. */
+/** Returns the operations that read one object, by the object's type. They take the object's id or no argument. */
 function readers(operations: Operation[]): Map<string, Operation> {
   const found = new Map<string, Operation>();
   for (const operation of operations) {
@@ -429,7 +429,7 @@ function readers(operations: Operation[]): Map<string, Operation> {
   return found;
 }
 
-/** A value that contains the text and may be accepted: the text itself, or in the form that the place requires. */
+/** Returns a value that contains the text and may be accepted: the text itself, or the text in the form that the place requires. */
 function valueWith(text: string, { path, type }: Place): unknown {
   const form = forms[path.split('.').at(-1) ?? ''];
   if (form) return form(text);
@@ -474,7 +474,7 @@ const noTicket = {
 };
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
-/** Fields that other fields of an action require. */
+/** For a field of an action, the other fields that it requires. */
 const needed: Record<string, Record<string, unknown>> = {
   'input.credentialSecretHeaderName': { 'input.bearerToken': 'token' },
   'input.messagingAppId': { 'input.messagingAppSecret': 'secret' },
@@ -492,7 +492,7 @@ const noUploadType = {
   said: /^input\.mimeType must be one of application\/pdf, /,
 };
 
-/** The few places that accept none of the texts: the reason, and the only expected error message for storable texts. */
+/** The few places that accept none of the texts: why, and the only expected error message for texts that can be stored. */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSuchSecret,
   'UpdateAgentInput.externalSyncSecretRef': noSuchSecret,
@@ -529,7 +529,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'BindTwoFactorInput.secret': nothingOffered,
   'BindTwoFactorInput.code': nothingOffered,
   'UnbindTwoFactorInput.code': nothingBound,
-  code: nothingBound, // of verifyTwoFactor
+  code: nothingBound, // the argument of verifyTwoFactor
   'ValidateSecuredTokenInput.token': { why: 'nobody was sent it', said: /^The code or link is not valid$/ },
   'PasswordWithOTPInput.newPassword': {
     why: 'nobody was sent the code beside it',
