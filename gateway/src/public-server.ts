@@ -170,7 +170,7 @@ export function publicServer(options: PublicServerOptions): Part {
   };
 }
 
-/** Cached per request, so that the request id stays the same. */
+/** Returns the origin of a request, cached per request, so that the request id stays the same. */
 function originsBy(clientIp: (request: RequestSource) => string) {
   const origins = new WeakMap<IncomingMessage, Origin>();
   return (request: IncomingMessage): Origin => {

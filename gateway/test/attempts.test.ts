@@ -9,9 +9,9 @@ const stranger = '203.0.113.9';
 const placesForAttempts = 16;
 const flooding = 300;
 
-/** A gateway whose identity answers attempts to sign in only when the test lets it. */
+/** Starts a gateway. The test decides when identity answers attempts to sign in. */
 async function setup(t: ExecutionContext) {
-  /** Addresses of the attempts that identity got, in order, and how to answer them. */
+  /** Client addresses of the attempts that identity received, in order. `held` has functions that answer the waiting attempts. */
   const begun: string[] = [];
   const held = new Map<string, () => void>();
   const state = { isHeld: false, isRight: (_address: string) => true };

@@ -12,7 +12,7 @@ const query = '{ agentCount }';
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
-/** A gateway whose agent subgraph responds only on request of the test. */
+/** Starts a gateway whose agent subgraph responds only when the test releases the call. */
 async function setup(
   t: ExecutionContext,
   env: Record<string, string>,

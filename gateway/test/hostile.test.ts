@@ -6,7 +6,7 @@ import { gatewayMesh } from './support/gateway-mesh.ts';
 import { hostileRequests, longOperation, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
-/** Heap and external buffers. */
+/** Returns the bytes of the heap and of external buffers. */
 function heldBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

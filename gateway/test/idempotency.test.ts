@@ -23,7 +23,7 @@ interface CountingOptions extends GatewayMeshOptions {
   also?: 'agent' | 'identity';
 }
 
-/** A gateway whose subgraphs count what they do. `outcome` is awaited before each answer; it may fail. */
+/** Starts a gateway whose subgraphs record the fields that they execute. `outcome` is awaited before each answer; it may fail. */
 async function counting(t: ExecutionContext, { also, ...options }: CountingOptions = {}) {
   const effects: { field: string; key: string | undefined }[] = [];
   const hooks = { outcome: async () => undefined as unknown };
@@ -72,7 +72,7 @@ async function counting(t: ExecutionContext, { also, ...options }: CountingOptio
     token,
     effects,
     hooks,
-    /** Asks as Ada, with a key. */
+    /** Sends a request as the user Ada, with an idempotency key. */
     keyed: (query: string, key: string, { headers, ...asked }: Asked = {}) =>
       mesh.ask(query, { token, ...asked, headers: { 'idempotency-key': key, ...headers } }),
   };

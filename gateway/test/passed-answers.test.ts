@@ -15,7 +15,7 @@ interface Received {
   variables?: Record<string, unknown>;
 }
 
-/** A gateway with a subgraph that returns this text. Each request has another client address, so that none is throttled. */
+/** Starts a gateway with a subgraph that returns this text. Each request has another client address, so that none is throttled. */
 async function passing(
   t: ExecutionContext,
   answer: string | ((asked: Received) => string),

@@ -20,7 +20,7 @@ interface RawSocket {
   closed: () => number | undefined;
 }
 
-/** An acknowledged socket on which the test writes each frame. */
+/** Opens an acknowledged socket on which the test writes each frame. */
 async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, address?: string): Promise<RawSocket> {
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   const headers = address === undefined ? {} : { 'x-forwarded-for': address };
@@ -270,7 +270,7 @@ test('a replay waits for a slow reader, over all its subscriptions, without bein
   );
 });
 
-/** A socket that never replies to a ping. */
+/** Opens a socket that never replies to a ping. */
 async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -20,7 +20,7 @@ const rules: FieldRules = new Map([
   ['Subscription.weather', { by: ['JWT'] }],
 ]);
 
-/** Sockets over a schema with a throttled subscription, and its throttle. */
+/** Serves sockets over a schema with a throttled subscription. */
 async function throttledSockets(t: ExecutionContext) {
   const log = createLogger('test');
   const config = readGatewayConfig({ AVATAR_TOKEN_KEYS: `t1:${Buffer.alloc(32).toString('base64')}` });

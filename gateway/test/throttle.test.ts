@@ -31,7 +31,7 @@ async function throttled(t: ExecutionContext, options: GatewayMeshOptions = {}) 
   const port = new URL(mesh.base).port;
   return {
     ...mesh,
-    /** The HTTP status of a login from an address. */
+    /** Returns the HTTP status of a login from an address. */
     async loginFrom(from: string, headers: Record<string, string> = {}): Promise<number> {
       const host = from.includes(':') ? '[::1]' : '127.0.0.1';
       const body = [JSON.stringify({ query: login })];

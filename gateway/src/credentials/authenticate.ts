@@ -96,7 +96,7 @@ const credentialNames: Record<CredentialKind, string> = {
   SESSION_TOKEN: 'an avatar token',
 };
 
-/** Names the accepted kinds to a client that sent another one. */
+/** Returns the error for an unacceptable credential, which names the accepted kinds. */
 function unacceptable(credentials: Credentials, rules: FieldRule[]): DomainError {
   if (credentialKinds(credentials).length === 0) return unauthenticated();
   const kinds = (Object.keys(credentialNames) as CredentialKind[]).filter((kind) =>

@@ -1,7 +1,7 @@
 import { scalars } from '@parley/graph/scalars';
 import { GraphQLError, type GraphQLScalarLiteralParser, type GraphQLSchema, isScalarType } from 'graphql';
 
-/** Without their parsers the composed schema accepts any value, and errors of subgraphs have no location. */
+/** Installs the parsers of custom scalars. Without them the composed schema accepts any value, and errors of subgraphs have no location. */
 export function installCustomScalars(schema: GraphQLSchema): void {
   for (const { name, parseValue, parseLiteral } of Object.values(scalars)) {
     const type = schema.getType(name);

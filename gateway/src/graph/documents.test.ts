@@ -14,7 +14,7 @@ installCustomScalars(schema);
 const limits = { maxTokens: 1_000, maxDepth: 7, maxComplexity: 50, maxSelections: 300 };
 const documents = createDocuments({ schema: () => schema, introspection: true, ...limits });
 
-/** Errors for a variable of this type. */
+/** Returns the errors for a variable of this type. */
 function problemsOf(type: string, value: unknown): string[] {
   const read = documents.read(`query ($v: ${type}) { find(${argumentOf[type]}: $v) }`);
   if (Array.isArray(read)) throw new Error(read.join());
@@ -29,7 +29,7 @@ const argumentOf: Record<string, string> = {
   '[ID!]': 'ids',
 };
 
-/** Errors for a document; none if it is valid. */
+/** Returns the errors for a document; none if it is valid. */
 function refusalsOf(text: string): readonly GraphQLError[] {
   const read = documents.read(text);
   return Array.isArray(read) ? read : [];

@@ -113,7 +113,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
   };
 }
 
-/** The quoted text may be part of a secret, so only the kind of token and its position stay. */
+/** Keeps only the kind of token and its position, because the quoted text may be part of a secret. */
 function redact(error: GraphQLError): GraphQLError {
   const message = error.message
     .replace(/^(Syntax Error: [^:"]+?)(?: but got)?: .*$/s, '$1.')

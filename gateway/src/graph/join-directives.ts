@@ -1,6 +1,6 @@
 import { type ConstDirectiveNode, type DocumentNode, Kind } from 'graphql';
 
-/** The unit of each value of `join__Graph`. */
+/** Maps each value of `join__Graph` to its unit. */
 export function unitsOf({ definitions }: DocumentNode): Map<string, string> {
   const units = new Map<string, string>();
   for (const definition of definitions) {

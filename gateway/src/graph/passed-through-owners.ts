@@ -34,7 +34,7 @@ interface Declared {
   kinds: string[];
 }
 
-/** Objects, interfaces and unions; scalars and enums are the same in every subgraph. */
+/** Collects objects, interfaces and unions. Scalars and enums are the same in every subgraph. */
 function typesOf({ definitions }: DocumentNode): Map<string, Declared> {
   const types = new Map<string, Declared>();
   const kinds: [string, string][] = [];

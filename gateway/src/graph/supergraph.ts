@@ -38,7 +38,7 @@ export interface SupergraphOptions {
   log: Logger;
 }
 
-/** The schema that `scripts/compose` wrote. Its addresses are placeholders; the real ones come from settings. */
+/** Reads the schema that `scripts/compose` wrote. The addresses in it are placeholders; the real addresses come from settings. */
 export function readSupergraph(): Promise<string> {
   return readFile(new URL('../../supergraph.graphql', import.meta.url), 'utf8');
 }

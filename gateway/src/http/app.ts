@@ -80,7 +80,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
     logged(request, response, () => admission.admit(request, response, () => app(request, response)));
 }
 
-/** Loaded with the first page, because its package takes longer to load than most of a gateway. */
+/** Loads the explorer with its first page, because the package takes longer to load than most of a gateway. */
 function explorer(): RequestHandler {
   let loading: Promise<RequestHandler> | undefined;
   return (request, response, next) => {

@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   answerStallMs: number;
 }
 
-/** Behind a trusted proxy, requests are counted instead of connections. */
+/** Bounds connections, in total and per client. Behind a trusted proxy, requests are counted instead of connections. */
 export function boundConnections(
   http: Server,
   { maxConnections, maxConnectionsPerClient, answerStallMs }: ConnectionLimits,

@@ -6,7 +6,7 @@ import { refuse } from './http-rules.ts';
 /** Shorter responses are always sent, because they take about as much memory as their connection. */
 const uncountedBytes = 65_536;
 
-/** A client may leave a quarter of `maxAnswersBytes` unread; a long response over the limit becomes an error. */
+/** Limits unread responses: a client may leave a quarter of `maxAnswersBytes` unread. A long response over the limit becomes an error. */
 export function limitUnreadResponses(
   { maxAnswersBytes }: { maxAnswersBytes: number },
   clientOf: (request: IncomingMessage) => string,

@@ -10,7 +10,7 @@ export interface KeepOptions {
   tookEffect: boolean;
 }
 
-/** The answer to store for retries of a request with an `Idempotency-Key`; undefined if retries should run. */
+/** Returns the answer to store for retries of a request with an `Idempotency-Key`; undefined if retries should run. */
 export function answerToKeep(
   answer: FormattedExecutionResult,
   { maxBytes, tookEffect }: KeepOptions,

@@ -56,7 +56,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
   return undefined;
 }
 
-/** Recursive fragments cost nothing here; validation refuses them. */
+/** Estimates the cost of selections. Recursive fragments cost nothing here, because validation refuses them. */
 export function selectionCosts(document: DocumentNode) {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {

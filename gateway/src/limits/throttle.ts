@@ -82,7 +82,7 @@ export function createThrottle({ rules, ...options }: ThrottleOptions): Throttle
   };
 }
 
-/** The headers of draft-ietf-httpapi-ratelimit-headers, and `retry-after` for a refusal. */
+/** Returns the headers of draft-ietf-httpapi-ratelimit-headers, and `retry-after` for a refusal. */
 export function throttleHeaders({ refused, windows }: ThrottleResult): [string, string][] {
   const headers: [string, string][] = [
     [

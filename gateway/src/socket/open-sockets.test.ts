@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { OwnerOf } from '../credentials/authenticate.ts';
 import { type OpenSocket, openSockets } from './open-sockets.ts';
 
-/** Sockets with API keys. `tenants` maps keys to tenants, `gates` delays answers. */
+/** Makes sockets with API keys. `tenants` maps keys to tenants; `gates` delays answers. */
 function setup(t: ExecutionContext) {
   const tenants = new Map<string, number>();
   const gates = new Map<string, Gate>();

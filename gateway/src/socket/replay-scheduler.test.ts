@@ -5,7 +5,7 @@ import { replayScheduler } from './replay-scheduler.ts';
 const never = new AbortController().signal;
 const from = (ip: string, tenantId = 1) => ({ ip, tenantId });
 
-/** Event loop iterations until `work` is done. */
+/** Counts event loop iterations until `work` is done. */
 async function roundsDuring(work: Promise<unknown>): Promise<number> {
   const state = { rounds: 0, isDone: false };
   const wait = async () => {

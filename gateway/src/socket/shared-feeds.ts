@@ -8,7 +8,7 @@ export interface FeedItem {
 }
 
 export interface SharedFeedsOptions<Item> {
-  /** Whether an item is new rather than replayed; a reader that gets one has caught up. */
+  /** Reports whether an item is new rather than replayed. A reader that gets a new item has caught up. */
   isLive: (item: Item) => boolean;
   /** Newest items kept for readers that join. Default 16. */
   bufferSize?: number;

@@ -66,7 +66,7 @@ export function sharedResults(): (
   };
 }
 
-/** An omitted variable differs from null: it gets its default value. */
+/** Returns a variable's value as a list, empty if the variable is omitted: an omitted variable gets its default value, unlike null. */
 function given(name: string, values: ExecutionArgs['variableValues']): unknown[] {
   return values && Object.hasOwn(values, name) ? [values[name]] : [];
 }

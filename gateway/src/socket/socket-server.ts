@@ -58,7 +58,7 @@ const closeTimeoutMs = 5_000;
 /** Fragments per message. Each costs time, but only the whole message is scheduled and counted. */
 const maxFragments = 64;
 
-/** Other protocols in `upgrade` are ignored, as HTTP allows. */
+/** Reports whether a request asks for a WebSocket. Other protocols in `upgrade` are ignored, as HTTP allows. */
 export function asksForSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }

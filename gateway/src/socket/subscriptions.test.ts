@@ -25,7 +25,7 @@ const at = (occurredAtMs: number) => ({ eventId: '1-0', occurredAtMs, payload: {
 const old = (count: number) => Array.from({ length: count }, () => at(0));
 const live = (count: number) => Array.from({ length: count }, () => at(Date.now()));
 
-/** Event loop iterations while these are read. */
+/** Counts event loop iterations while these events are read. */
 async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
   const pace = replayPace(async () => undefined, replayScheduler(0));
   const reading = { isDone: false };

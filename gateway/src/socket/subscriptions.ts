@@ -28,7 +28,10 @@ export interface SubscriptionContext {
 
 const liveMs = 2_000;
 
-/** `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers; live ones do not wait. */
+/**
+ * Attaches sources to the schema's Subscription fields, because `@apollo/gateway` executes no subscriptions. Replayed events wait for slow
+ * readers; live events do not.
+ */
 export function attachSubscriptions(schema: GraphQLSchema, sources: Record<string, SubscriptionSource>): void {
   const fields = schema.getSubscriptionType()?.getFields() ?? {};
   for (const name of new Set([...Object.keys(fields), ...Object.keys(sources)])) {

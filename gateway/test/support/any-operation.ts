@@ -12,7 +12,7 @@ import {
   isRequiredInputField,
 } from 'graphql';
 
-/** A minimal valid document that selects one root field (`Query.agents`). */
+/** Returns a minimal valid document that selects one root field (`Query.agents`). */
 export function anyOperation(schema: GraphQLSchema, name: string): string {
   const [typeName = '', fieldName = ''] = name.split('.');
   const root = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].find(

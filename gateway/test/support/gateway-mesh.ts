@@ -94,7 +94,7 @@ export interface GraphAnswer {
 
 export type GatewayMesh = Awaited<ReturnType<typeof gatewayMesh>>;
 
-/** A gateway on free ports with scripted subgraphs and gRPC services, over real connections. */
+/** Starts a gateway on free ports with scripted subgraphs and gRPC services, over real connections. */
 export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options: GatewayMeshOptions = {}) {
   const log = createLogger('test');
   const meshKey = randomBytes(32);
@@ -257,7 +257,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       await start(gatewayOf(readSdl).unit(config, { ...given, addresses: { ...addresses, announce } }));
       return second;
     },
-    /** A token of a session, which becomes ACTIVE. */
+    /** Returns a token of a session and sets the session's status to ACTIVE. */
     sessionToken(
       sessionId: number,
       { tenantId = 1, ...how }: SessionTokenOptions & { tenantId?: number } = {},

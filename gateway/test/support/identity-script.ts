@@ -17,7 +17,7 @@ export const publicUrl = 'http://parley.test';
 export interface SigningKey {
   kid: string;
   publicJwk: JWK;
-  /** An access token; `claims` and `header` replace valid values. */
+  /** Returns an access token; `claims` and `header` replace valid values. */
   token(signInId: string, claims?: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>;
 }
 

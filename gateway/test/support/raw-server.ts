@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** A bare HTTP server for misbehaving services; returns its URL. */
+/** Starts a bare HTTP server for misbehaving services and returns its URL. */
 export async function rawServer(t: ExecutionContext, listener: RequestListener): Promise<string> {
   // Longer than a test takes on a busy machine. Node's default of 5 s would close connections that a test still needs.
   const server = createServer({ keepAliveTimeout: 120_000 }, listener);

@@ -4,21 +4,21 @@ import { type Client, createClient, type FormattedExecutionResult } from 'graphq
 
 export interface Subscribed {
   results: FormattedExecutionResult[];
-  /** `complete`, or the error; undefined while it runs. */
+  /** Returns `complete` or the error; undefined while the subscription runs. */
   ended: () => unknown;
   leave: () => void;
 }
 
 export interface TestSocket {
   client: Client;
-  /** The close code, if closed. */
+  /** Returns the close code, if closed. */
   closed: () => number | undefined;
   /** Resolves when the socket has been acknowledged or closed. */
   settled: () => Promise<unknown>;
   subscribe(query: string, variables?: Record<string, unknown>): Subscribed;
 }
 
-/** A graphql-ws client with one socket and no reconnection. */
+/** Opens a graphql-ws client with one socket and no reconnection. */
 export function openSocket(
   t: ExecutionContext,
   httpUrl: string,

@@ -14,7 +14,7 @@ export type LargeWork = <T>(tenantId: number, bytes: number, work: () => T) => P
 /** Larger schemas may take milliseconds to compile, so compiling them is large work. */
 const smallSchema = { maxBytes: 8_192, maxDepth: 64, maxValues: 500 };
 
-/** The size of a schema for `LargeWork`: 0 if it is small, else infinite. Stops measuring at the limit. */
+/** Returns the size of a schema for `LargeWork`: 0 if it is small, else infinite. Stops measuring at the limit. */
 export function schemaBytes(schema: unknown): number {
   return measureJson(schema, smallSchema).problem === undefined ? 0 : Number.POSITIVE_INFINITY;
 }

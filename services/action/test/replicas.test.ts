@@ -5,7 +5,7 @@ import { actionSchema } from '../src/action-schema.ts';
 import { actionUnit, inTenant } from './action-unit.ts';
 import { restServer, sendJson } from './custom-actions/rest-server.ts';
 
-/** Two processes with one database, and a server whose responses the test releases. */
+/** Starts two processes with one database, and a server whose responses the test releases. */
 async function twoProcesses(t: ExecutionContext, env: Record<string, string> = {}) {
   const clock = { offsetMs: 0 };
   const clockOffsetMs = () => clock.offsetMs;

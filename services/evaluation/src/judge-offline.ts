@@ -24,7 +24,10 @@ export function judgeOffline(stats: ConversationStats, labels: string[], reason:
   };
 }
 
-/** Four parts of equal weight: the user's words, balance of words, answered questions, terms of the subject. */
+/**
+ * Computes a score from four parts of equal weight: number of the user's words, balance of words, answered questions, and used terms of the
+ * subject.
+ */
 function scoreOf({
   userMessages,
   userWords,

@@ -158,7 +158,7 @@ function defaultInstructions({ name, personaPrompt, position, subject, useCase }
   ].join('\n');
 }
 
-// The conversation is data: its statements about scores or instructions are part of the evaluated content.
+// Returns the conversation as data: statements in it about scores or instructions are part of the evaluated content.
 function conversationPrompt(excerpt: Excerpt): string {
   const lines: string[] = [];
   let next = 0;

@@ -5,7 +5,7 @@ import type { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { type JudgeSessionJob, judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
-/** A judgement is slow, so the event only appends a job, in the transaction of its inbox mark. */
+/** Appends a job to judge the session, in the transaction of the event's inbox mark, because a judgement is slow. */
 export function onSessionEnded(ports: Ports): Handler<SessionEnded> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     ports.database.transact(tenantId, (db) =>

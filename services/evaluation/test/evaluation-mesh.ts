@@ -51,10 +51,7 @@ export interface EvaluationMesh extends Replica, StubServices {
   counts(): Promise<{ evaluations: number; jobs: number }>;
 }
 
-/**
- * Evaluation on its own schema, with stubs of other services over gRPC. Unless `migrated`, the unit runs the
- * migrations.
- */
+/** Starts evaluation on its own schema, with stubs of other services over gRPC. The unit runs the migrations unless `migrated` is set. */
 export async function evaluationMesh(
   t: ExecutionContext,
   env: Record<string, string> = {},

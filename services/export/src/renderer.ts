@@ -133,7 +133,10 @@ function problemOf({ how }: TaskProcessDied): Problem {
   return how === 'SIGABRT' ? 'tooMuchMemory' : 'ended';
 }
 
-/** Node permissions: no writes, child processes or eval, and no foreign files. They do not restrict the compiler's native code. */
+/**
+ * Returns the arguments of a render process. Node's permissions deny writes, child processes, `eval` and reading foreign files; they do not
+ * restrict the compiler's native code.
+ */
 export function rendererArguments(maxMemoryMb: number): string[] {
   return [
     '--permission',

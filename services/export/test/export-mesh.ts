@@ -42,7 +42,7 @@ export const evaluationOfTest = Evaluation.fromPartial({
 
 const ended = ['READY', 'FAILED', 'FALLBACK_READY'];
 
-/** Export with an object store of files, and stubs of session, agent and evaluation over gRPC. Session 1 of tenant 1 has ended. */
+/** Starts export with an object store of files, and stubs of session, agent and evaluation over gRPC. Session 1 of tenant 1 has ended. */
 export async function exportMesh(t: ExecutionContext, env: Record<string, string> = {}) {
   let clockOffsetMs = 0;
   const clock = { clockOffsetMs: () => clockOffsetMs };
@@ -117,7 +117,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
   /** The client of the newest replica. */
   let rpc: RpcClient<ExportServiceDefinition>;
 
-  /** A process of export. `objectStore`: in place of the mesh's. */
+  /** Starts a process of export. `objectStore` replaces the mesh's object store. */
   async function replica(objectStore: ObjectStore = store) {
     const own = await replicaOf(t, database, exportSchema, clock);
     const eventBus = inProcessEventBus({
@@ -161,7 +161,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
       if (!made) throw new Error('an answer without an export');
       return made;
     },
-    /** The export, once it has ended. */
+    /** Resolves to the export once it has ended. */
     ended: (id: number, caller?: Caller): Promise<Export> =>
       eventually(
         `export ${id} has ended`,
@@ -171,7 +171,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
         },
         { timeoutMs: 60_000 },
       ),
-    /** The bytes behind a link. */
+    /** Downloads the bytes of a link. */
     async download(url: string | undefined): Promise<Buffer> {
       const response = await fetch(url ?? '');
       t.is(response.status, 200);

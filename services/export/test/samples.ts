@@ -28,7 +28,7 @@ export const scripts = {
 
 const start = Date.UTC(2026, 10, 28, 10, 0, 0);
 
-/** A conversation with `count` messages that alternate between all scripts. */
+/** Returns a conversation with `count` messages that alternate between all scripts. */
 export function conversation(
   messages: number,
   texts: readonly string[] = Object.values(scripts).flat(),
@@ -41,7 +41,7 @@ export function conversation(
   }));
 }
 
-/** The content of a study kit of this conversation. */
+/** Returns the content of a study kit of this conversation. */
 export function contentOf(messages: TranscriptMessage[], rest: Partial<StudyKitContent> = {}): StudyKitContent {
   const collected = excerpt<TranscriptMessage>({ maxCharacters: 1_000_000, maxMessages: 10_000 });
   const highlights = highlighter();

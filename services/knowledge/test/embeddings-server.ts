@@ -14,7 +14,7 @@ export interface EmbeddingsServer {
   vectorOf(text: string, model?: string): Embedding;
   /** From the given number of requests on, counted from now, responds with the status. */
   refuseFrom(request: number, status: number): void;
-  /** Whether a text is too long for the endpoint. */
+  /** Reports whether a text is too long for the endpoint. */
   tooLong: (text: string) => boolean;
   /** The response to a request with a text that is too long. */
   refusal: { status: number; body: string };

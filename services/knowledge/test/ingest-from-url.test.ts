@@ -14,7 +14,7 @@ import { inTenant, knowledgeApp } from './knowledge-app.ts';
 const me = inTenant(1);
 const other = inTenant(2);
 
-/** A host with pages, and the use cases with an outbound guard that allows only 127.0.0.1. */
+/** Starts a host with pages, and the use cases with an outbound guard that allows only 127.0.0.1. */
 async function withHost(
   t: ExecutionContext,
   serve: RequestListener,

@@ -141,7 +141,7 @@ function unreliable(database: Database, random: () => number): Database {
   };
 }
 
-/** Deterministic numbers in [0, 1) for a seed (mulberry32). */
+/** Returns deterministic numbers in [0, 1) for a seed (mulberry32). */
 function randomBy(seed: number): () => number {
   let state = seed;
   return () => {

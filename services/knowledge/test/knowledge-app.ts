@@ -98,7 +98,7 @@ export function inTenant(tenantId: number): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, signInId: 's', requestId: 'test' };
 }
 
-/** A text about a subject that becomes this many chunks. */
+/** Returns a text about a subject that is split into this many chunks. */
 export function textOf(chunks: number, subject = 'subject'): string {
   return Array.from(
     { length: chunks },
@@ -106,7 +106,7 @@ export function textOf(chunks: number, subject = 'subject'): string {
   ).join('\n\n');
 }
 
-/** The use cases of knowledge on the test's own schema, with files, and a scripted embedder and quotas. */
+/** Creates the use cases of knowledge on the test's own schema, with files, and with a scripted embedder and quotas. */
 export async function knowledgeApp(
   t: ExecutionContext,
   options: { objects?: ObjectStore; clock?: KnowledgeApp['clock'] } = {},
@@ -226,7 +226,7 @@ function scriptedEmbedder(): ScriptedEmbedder {
   };
 }
 
-/** A unit vector that depends on the text. */
+/** Returns a unit vector that depends on the text. */
 function vectorOf(text: string): Float32Array {
   const vector = new Float32Array(dimensions);
   for (const [n, char] of [...text].entries()) vector[(char.charCodeAt(0) * 31 + n) % dimensions] = 1;

@@ -27,7 +27,7 @@ export interface KnowledgeUnit
   identity: StubIdentity;
 }
 
-/** The whole unit on loopback servers and a schema of the test's own, with the offline embedding and files in a folder. */
+/** Starts the whole unit on loopback servers and the test's own schema, with the offline embedding and files in a folder. */
 export async function knowledgeUnit(t: ExecutionContext, env: Record<string, string> = {}): Promise<KnowledgeUnit> {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});

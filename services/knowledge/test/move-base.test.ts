@@ -56,7 +56,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       return row?.embeddingModel;
     });
 
-  /** The embedded text of a chunk in a document with the default name. */
+  /** Returns the embedded text of a chunk in a document with the default name. */
   const named = (content: string) => `text\n\n${content}`;
 
   /** Counts the searched chunks, and those that have the vector of this model. */
@@ -198,7 +198,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     for (const { distance } of distances) t.true(Math.abs(distance) < 0.01, `${distance}`);
   });
 
-  /** A base with three documents, moved with an embedder that the test scripts. */
+  /** Creates a base with three documents and moves it with a scripted embedder. */
   async function scripted(t: ExecutionContext, embed: (texts: readonly string[]) => void | Promise<void>) {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);

@@ -23,7 +23,7 @@ interface Uploaded {
   parse: Parse;
 }
 
-/** A FAILED upload that was queued again and waits for its version 2. */
+/** Creates a FAILED upload that was queued again and waits for its version 2. */
 async function queuedUpload(t: ExecutionContext, app?: KnowledgeApp): Promise<Uploaded> {
   const running = app ?? (await knowledgeApp(t));
   const base = await running.base();
@@ -52,7 +52,7 @@ async function published(app: KnowledgeApp): Promise<DocumentUploaded[]> {
   return rows.map(({ data }) => DocumentUploaded.decode(data));
 }
 
-/** The number of jobs that watch for a parse to end. */
+/** Returns the number of jobs that watch for a parse to end. */
 async function watches(app: KnowledgeApp): Promise<number> {
   const { rows } = await app.database.transactShared(({ knex }) =>
     knex.raw(`SELECT id FROM jobs WHERE kind = 'knowledge.watch-parsing'`),

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { knowledge } from '../src/service.ts';
 import { startLedger } from './identity-stub.ts';
 
-/** The whole unit, with a ledger in memory. */
+/** Starts the whole unit with a ledger in memory. */
 export async function retrievalUnit(
   t: ExecutionContext,
   { env = {}, database }: { env?: Record<string, string>; database?: Database } = {},

@@ -48,7 +48,7 @@ export function archiveKindOf(names: ReadonlySet<string>): ContentKind {
   return 'zip';
 }
 
-/** Office encrypts a document into a compound file with a stream of this name, in UTF-16. */
+/** Reports whether a file is an encrypted Office document: a compound file with a stream of this name, in UTF-16. */
 export function isEncryptedOffice(bytes: Buffer): boolean {
   return bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
 }

@@ -42,7 +42,7 @@ export interface StoryReader {
   write: (block: Block) => void;
   /** Receives a note or a comment at its end. */
   writeNote?: (note: { element: string; id: string; blocks: Block[]; seen: number }) => void;
-  /** The text that represents a reference to a note. */
+  /** Returns the text that represents a reference to a note. */
   noteMark?: (element: 'footnote' | 'endnote', id: string) => string;
   /** Returns the blocks of another part, which a drawing refers to by a relationship. */
   drawn?: (relation: string) => Block[];
@@ -218,7 +218,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const openFields = () => fieldsOfStories.at(-1) ?? [];
   const hidingField = () => openFields().find(({ isCode }) => isCode);
 
-  /** Text hidden by a field's code is kept until the code ends. */
+  /** Adds text, or keeps it until the code ends if a field's code hides it. */
   function addOrHold(text: string, counted: number): void {
     const open = paragraphOfText();
     const field = hidingField();
@@ -309,7 +309,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     table.isRowDeleted = false;
   }
 
-  /** Merged cells may expand to far more than the file's size. */
+  /** Counts table cells. Merged cells may expand to far more text than the file's size. */
   function countCells(count: number): void {
     cellCharacters += count * emptyCellCharacters;
     if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');

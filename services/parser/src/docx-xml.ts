@@ -10,7 +10,7 @@ export function valueOf(attributes: Attributes, name = 'val'): string | undefine
   return undefined;
 }
 
-/** A property that is present is on, unless its value turns it off. */
+/** Reports whether a property that is present is on: it is, unless its value turns it off. */
 export function isOn(value: string | undefined): boolean {
   return value === undefined || !['0', 'false', 'off'].includes(value);
 }

@@ -25,7 +25,10 @@ export async function readTargets(archive: OfficeArchive, source: string): Promi
   return targets;
 }
 
-/** Some programs write backslashes in paths, or percent-encode names in relationships but not in the archive. */
+/**
+ * Returns the possible part names of a target. Some programs write backslashes in paths, or percent-encode names in relationships but not
+ * in the archive.
+ */
 function partNames(folder: string, target: string): string[] {
   const path = target.replaceAll('\\', '/');
   const paths = /%[\da-f]{2}/iu.test(path) ? [path, decoded(path)] : [path];

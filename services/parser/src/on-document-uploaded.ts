@@ -5,7 +5,7 @@ import type { DocumentUploaded } from '@parley/protos/parley/knowledge/v1/events
 import { type ParseDocumentJob, parseKind } from './parse-document.ts';
 import type { Ports } from './ports.ts';
 
-/** Parsing is slow, so the event only appends a job, in the transaction of its inbox mark. */
+/** Appends a job to parse the document, in the transaction of the event's inbox mark, because parsing is slow. */
 export function onDocumentUploaded(ports: Ports): Handler<DocumentUploaded> {
   return ({ id, tenantId, data: { documentId, version } }) =>
     ports.database.transact(tenantId, (db) =>

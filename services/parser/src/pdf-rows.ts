@@ -87,8 +87,8 @@ function lettersOf(text: string): string {
 }
 
 /**
- * Whether a text begins a new row that pdf.js does not report. It joins lines of two close columns, and reports no line
- * end at the border of a form (a content stream that the page draws, such as a filled field or a stamp).
+ * Reports whether a text begins a new row that pdf.js does not report. pdf.js joins lines of two close columns, and reports no line end at
+ * the border of a form (a content stream that the page draws, such as a filled field or a stamp).
  */
 function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
   const distance = Math.abs(place.y - before.y);
@@ -213,13 +213,13 @@ function joined(runs: Run[], inRightToLeft: boolean): Segment[] {
   return segments;
 }
 
-/** Two left-to-right texts within a right-to-left row: the row continues to their left. */
+/** Reports whether a left-to-right text is apart from the one before it. In a right-to-left row, the row then continues to their left. */
 function isApartFromLeft(run: Run, before: Run | undefined): boolean {
   if (!before || before.rightToLeft || run.rightToLeft) return false;
   return run.start - before.end > wordGap * run.size;
 }
 
-/** A form's text may overlap another text; then they are two words. Accents and kerned letters overlap less. */
+/** Reports whether a form's text overlaps another text; they are then two words. Accents and kerned letters overlap less. */
 function isDrawnOver(run: Run, { end }: Segment): boolean {
   return end - run.start > run.size && run.text.length > 1;
 }

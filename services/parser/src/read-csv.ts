@@ -131,7 +131,7 @@ function isBlank(cell: string): boolean {
   return cell === '' || cell.trim() === '';
 }
 
-/** A first line `sep=;`, which Excel understands, names the delimiter. */
+/** Finds the delimiter. A first line `sep=;`, which Excel understands, names it. */
 function sniffed(text: string): { text: string; delimiter: string } {
   const named = /^sep=([\x20-\x7e\t])\n/u.exec(text);
   if (named?.[1]) return { text: text.slice(named[0].length), delimiter: named[1] };

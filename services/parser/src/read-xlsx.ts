@@ -244,7 +244,7 @@ function addRange(reference: string, cells: SheetCells): void {
 
 const maxColumn = 16_384;
 
-/** The column of a reference such as `AB12`, from 1. */
+/** Returns the column of a reference such as `AB12`, from 1. */
 function columnOf(reference: string): number {
   let column = 0;
   for (let at = 0; at < reference.length; at += 1) {

@@ -14,7 +14,7 @@ export interface Grid {
   rowNumbers: number[];
   /** The number of each column, ascending. */
   columns: number[];
-  /** The values of a row by column index; '' for an empty cell. */
+  /** Returns the values of a row by column index; '' for an empty cell. */
   valuesOf(row: number): string[];
 }
 

@@ -36,7 +36,7 @@ function styled(value: number, { shows, format }: NumberStyle, is1904: boolean):
   return value < 1 ? durationText(value) : dateText(dateOf(value, is1904));
 }
 
-/** The value as the workbook displays it, without blanks that only align columns. */
+/** Returns the value as the workbook displays it, without blanks that only align columns. */
 function formattedText(value: number, format: string): string {
   return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }

@@ -104,7 +104,7 @@ test('a file that takes too long is tooSlow, also while its process does not res
   t.is(error.problem, 'tooSlow');
 });
 
-/** A reader whose only process is stopped by a signal, as if it got no processor time; `proceed` resumes it. */
+/** Creates a reader whose only process is stopped by a signal, as if it got no processor time. `proceed` resumes the process. */
 async function starvedReader(t: ExecutionContext, timeoutMs: number) {
   const reader = readerOf(t, { timeoutMs });
   await reader.of(1);

@@ -32,7 +32,7 @@ test.serial('a document that ends each process that reads it is FAILED at last',
   await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
 });
 
-/** The reader processes that this process has started. */
+/** Returns the reader processes that this process has started. */
 function readers(): number[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
   return children

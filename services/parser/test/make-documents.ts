@@ -57,7 +57,7 @@ export interface DocxOptions {
   prolog?: string;
 }
 
-/** The ids of relations to `related` parts are `rId10`, `rId11` and so on. */
+/** Returns the parts of a Word document. The ids of relationships with `related` parts are `rId10`, `rId11` and so on. */
 export function docxEntries(
   body: string,
   { footnotes = '', prolog = '', numbering: lists, styles: more = '', related = [] }: DocxOptions = {},
@@ -146,7 +146,7 @@ export const streamOf = (content: Buffer | string, dictionary = '') => {
   ]);
 };
 
-/** A PDF of these objects, numbered from 1, with a cross-reference table. */
+/** Creates a PDF from these objects, numbered from 1, with a cross-reference table. */
 export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine = '%\xe2\xe3\xcf\xd3\n' } = {}): Buffer {
   const parts: Buffer[] = [Buffer.from(`%PDF-1.7\n${secondLine}`, 'latin1')];
   const places: number[] = [];

@@ -17,7 +17,7 @@ const fieldCode =
 const trace = 20;
 const unseenInExcel = ['rPh', 'extLst'].map(element);
 
-/** Visible texts of a file that are missing in its parsed text. */
+/** Returns visible texts of a file that are missing in its parsed text. */
 export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: string): Promise<string[]> {
   const archive = await openOfficeArchive(bytes, type, { maxInflatedBytes: 256 * 2 ** 20 });
   const xmlOf = async (name: string) => {

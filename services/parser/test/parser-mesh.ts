@@ -36,7 +36,7 @@ export interface StubDocument {
 const mimeTypeOf = (type: FileType) =>
   Object.entries(fileTypes).find(([, each]) => each === type)?.[0] ?? 'application/octet-stream';
 
-/** Parser with an object store of files, and a stub of knowledge over gRPC. */
+/** Starts parser with an object store of files, and a stub of knowledge over gRPC. */
 export async function parserMesh(t: ExecutionContext, env: Record<string, string> = {}) {
   const database = await testSchema(t, parserSchema);
   const { store } = await storageOf(t);

@@ -9,7 +9,7 @@ import { read, reasonFor, textOf, usualLimits } from './read.ts';
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 const warningsIn = async (bytes: Buffer) => (await read('pdf', bytes)).losses?.map(({ what }) => what);
 
-/** A page with text in a font that is not embedded and has only a predefined encoding. */
+/** Returns a page with text in a font that is not embedded and has only a predefined encoding. */
 const inEncoding = (encoding: string, ordering: string, hexText: string) =>
   makePage(`BT /F1 12 Tf 72 700 Td <${hexText}> Tj ET`, {
     entries: '/Resources << /Font << /F1 5 0 R >> >>',
@@ -146,7 +146,7 @@ const picture = streamOf(
 );
 const shapes = Array.from({ length: 60 }, (_, n) => `${n} ${n} m ${n + 9} ${n + 5} l ${n} 9 l f`).join('\n');
 
-/** A page with text, then one for each content. */
+/** Creates a PDF with a page of text, followed by a page for each content. */
 function withPages(contents: string[], first = 'BT /F1 11 Tf 50 700 Td (Some text.) Tj ET'): Buffer {
   const all = [first, ...contents];
   const places = all.map((_, n) => 5 + 2 * n);

@@ -32,7 +32,7 @@ export async function textOf(...file: Parameters<typeof read>): Promise<string> 
   return (await read(...file)).text;
 }
 
-/** The tenant's message for a file that cannot be read. */
+/** Returns the tenant's message for a file that cannot be read. */
 export async function reasonFor(...[type, bytes, limits]: Parameters<typeof read>): Promise<string> {
   try {
     await read(type, bytes, limits);

@@ -6,7 +6,7 @@ import { read, textOf } from './read.ts';
 
 type Cell = string | number | null;
 
-/** A workbook of one sheet with these rows, merged ranges and formats by cell. */
+/** Creates a workbook of one sheet with these rows, merged ranges, and formats by cell. */
 async function bookOf(
   rows: Cell[][],
   { merged = [], formats = {} }: { merged?: string[]; formats?: Record<string, string> } = {},
@@ -229,7 +229,7 @@ test('a row of data does not become part of the header', async (t) => {
   t.deepEqual(await sheet(sums, { merged: ['B1:C1'] }), ['| Site | 2025 Q1 | 2025 Q2 |', '| Oslo | 3 | 4 |']);
 });
 
-/** A workbook whose second sheet is a chart. */
+/** Creates a workbook whose second sheet is a chart. */
 function withChartSheet(chart: string, related: ZipEntry[] = []) {
   const part = (name: string, type: string, target: string) => ({
     name,

@@ -21,7 +21,7 @@ async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unk
   return (await leastOf(second)) / firstUs;
 }
 
-/** A file of eight times the size takes 8 times as long in linear time, and 64 times in quadratic time. */
+/** Asserts linear time: a file of eight times the size takes 8 times as long in linear time, and 64 times as long in quadratic time. */
 async function isLinear(t: ExecutionContext, size: number, readOf: (size: number) => Promise<unknown>): Promise<void> {
   const times = await cpuRatio(
     () => readOf(size),
@@ -32,7 +32,7 @@ async function isLinear(t: ExecutionContext, size: number, readOf: (size: number
 
 const oneCell = `<row r="1">${textCell('A1', 'x')}</row>`;
 
-/** A workbook with one of its parts replaced, or another part added. */
+/** Creates a workbook with one of its parts replaced, or with another part added. */
 function workbookWith(part: string, content: string, rows = oneCell): Buffer {
   const entries = xlsxEntries([['a', rows]]).map((entry) =>
     entry.name === 'xl/_rels/workbook.xml.rels'

@@ -47,7 +47,7 @@ export function checkModel(content: Buffer): void {
   if (content.toString('latin1', 0, magic.length) !== magic) throw new Error('it is no .glb');
 }
 
-/** The URLs of a catalogue and its folder, given the URL of either: a `.json` file, or a folder with `models.json`. */
+/** Returns the URLs of a catalogue and its folder, given the URL of either: a `.json` file, or a folder with `models.json`. */
 export function catalogUrl(url: string): string {
   if (url.endsWith('.json')) return url;
   return new URL(catalogName, url.endsWith('/') ? url : `${url}/`).href;

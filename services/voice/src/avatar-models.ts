@@ -10,7 +10,7 @@ import { type AvatarModel, catalogName, checkModel, fileName, readCatalog } from
 export interface ModelFile {
   size: number;
   etag: string;
-  /** The bytes from one offset to another, both included. */
+  /** Returns the bytes from one offset to another, both included. */
   read(from: number, to: number): Readable;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface AvatarModels extends Part {
   find(name: string): Promise<ModelFile | undefined>;
 }
 
-/** The catalogue of 3D models in a folder, which is read at start. By default the folder `models` of this service. */
+/** Creates the catalogue of the 3D models in a folder, which is read at start. Default: the folder `models` of this service. */
 export function folderModels(folder = fileURLToPath(new URL('../models', import.meta.url))): AvatarModels {
   let models: AvatarModel[] = [];
   const files = new Map<string, ModelFile>();

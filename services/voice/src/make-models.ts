@@ -31,7 +31,7 @@ interface Shape {
   opens?: Vector;
 }
 
-/** The `.glb` of a head with eyes, hair and a mouth, which the morph target `mouthOpen` opens. */
+/** Makes the `.glb` of a head with eyes, hair and a mouth. The morph target `mouthOpen` opens the mouth. */
 export function makeModel({ id, skin, hair, hairLength }: Head): Buffer {
   const shapes: Shape[] = [
     { center: [0, 1.6, 0], radius: [0.1, 0.135, 0.115], color: skin },

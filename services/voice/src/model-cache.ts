@@ -19,7 +19,7 @@ export type ModelCache = ReturnType<typeof modelCache>;
 /** The cache folders that this process has created. */
 const ours = new Set<string>();
 
-/** An LRU cache of model files in a temporary folder, bounded by `maxBytes`. A file that is being sent is not evicted. */
+/** Creates an LRU cache of model files in a temporary folder, bounded by `maxBytes`. A file that is being sent is not evicted. */
 export function modelCache(maxBytes: number) {
   const files = new Map<string, Kept>(); // least recently used first
   /** Files that were replaced while they were being sent. */

@@ -35,7 +35,7 @@ interface Known {
   error: unknown;
 }
 
-/** The catalogue of 3D models at a URL. Files are fetched on first use, one at a time, and cached on disk. */
+/** Creates the catalogue of the 3D models at a URL. Files are fetched on first use, one at a time, and cached on disk. */
 export function remoteModels(options: RemoteModelsOptions): AvatarModels {
   const { keptMs, timeoutMs, maxBytes, metrics, log, now = Date.now } = options;
   const source = catalogUrl(options.url);

@@ -14,7 +14,7 @@ interface Child {
   ticks: number;
 }
 
-/** The processes with eSpeak NG that this process has started. */
+/** Returns the processes with eSpeak NG that this process has started. */
 function speakers(): Child[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);

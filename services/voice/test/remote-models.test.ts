@@ -21,7 +21,7 @@ const send =
   (_, response) =>
     response.writeHead(status, headers).end(content);
 
-/** A web server with models, whose responses a test can change. */
+/** Starts a web server with models. A test can change its responses. */
 async function modelSource(t: ExecutionContext, answers: Record<string, Answer>) {
   const server = await fakeProvider(t, async (received, response) => {
     const answer = answers[received.url] ?? send('', {}, 404);

@@ -9,7 +9,7 @@ const english = { voiceName: 'en', languageCode: 'en-US' };
 const minute = mp3Of(Buffer.alloc(480_000, 7));
 const requests = 100;
 
-/** A provider that responds to texts with "slow" when the gate opens, and to others at once. */
+/** Starts a provider that responds to texts with "slow" when the gate opens, and to other texts at once. */
 function slowProvider(t: Parameters<typeof voiceApp>[0], gate: { pass(): Promise<unknown> }) {
   return fakeProvider(t, async ({ body }: Received, response: ServerResponse) => {
     if (body.includes('slow')) await gate.pass();

@@ -14,12 +14,12 @@ import { voice } from '../src/service.ts';
 export const ring = [{ id: 't1', key: randomBytes(32) }] as const;
 const tokens = createSessionTokens(ring);
 
-/** The avatar token of a tenant. */
+/** Returns an avatar token of a tenant. */
 export const voiceToken = (tenantId = 1) => tokens.mint({ audience: 'voice', tenantId }).token;
-/** The token by which a unit calls for a client with this address. */
+/** Returns a token with which a unit calls for a client with this address. */
 export const voiceTokenFor = (clientIp: string, tenantId = 1) =>
   tokens.mint({ audience: 'voice', tenantId, clientIp }).token;
-/** The token of a session, which may have a hosted avatar. */
+/** Returns a token of a session, which may have a hosted avatar. */
 export const sessionToken = (avatarBackendConfig?: AvatarBinding, tenantId = 1) =>
   tokens.mint({ audience: 'session', tenantId, sessionId: 5, avatarBackendConfig }).token;
 
@@ -121,10 +121,10 @@ export const json =
 
 const mp3Frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
 
-/** Bytes that begin like an MP3 file, followed by content that a test can recognize. */
+/** Returns bytes that begin like an MP3 file, followed by content that a test can recognize. */
 export const mp3Of = (content: string | Buffer = '') => Buffer.concat([mp3Frame, Buffer.from(content)]);
 
-/** The samples of a WAV file of 16-bit mono PCM. */
+/** Returns the samples of a WAV file of 16-bit mono PCM. */
 export function samplesOf(file: Buffer) {
   const rate = file.readUInt32LE(24);
   const samples = new Int16Array(new Uint8Array(file.subarray(44)).buffer);
@@ -132,7 +132,7 @@ export function samplesOf(file: Buffer) {
   return { rate, samples, seconds: samples.length / rate, loudness };
 }
 
-/** The duration of an MP3 file by its frames (MPEG 2 layer III at 22,050 Hz). @throws Error if it contains anything else */
+/** Returns the duration of an MP3 file by its frames (MPEG 2 layer III at 22,050 Hz). @throws Error if it contains anything else */
 export function mp3Seconds(file: Buffer): number {
   const kilobits = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
   let at = 0;

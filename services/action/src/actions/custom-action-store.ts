@@ -35,7 +35,7 @@ export function customActionStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** All actions in the order of their ids; at most the tenant's maximum. */
+    /** Lists all actions in the order of their ids; at most the tenant's maximum. */
     async listAll(): Promise<StoredAction[]> {
       return live()
         .orderBy('id')

@@ -17,7 +17,7 @@ export function callQueue(limits: ActionLimits) {
   });
 }
 
-/** The deadline of one call, including its time in the queue. */
+/** Starts the deadline of one call, which includes its time in the queue. */
 export function callDeadline(limitMs: number) {
   const endsAt = performance.now() + limitMs;
   return {

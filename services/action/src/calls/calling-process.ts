@@ -13,8 +13,8 @@ export interface CallingProcessOptions {
 export type CallingProcess = ReturnType<typeof callingProcess>;
 
 /**
- * The lease of this process for the calls it makes. It is renewed while calls run, so that other processes can
- * distinguish running calls from those of a dead process.
+ * Keeps the lease of this process for its calls. The lease is renewed while calls run, so that other processes can distinguish running
+ * calls from the calls of a dead process.
  */
 export function callingProcess({ database, leaseMs, log }: CallingProcessOptions) {
   const id = randomUUID();
@@ -101,9 +101,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
     stop(): void {
       isStopped = true;
     },
-    /**
-     * Whether this process began the call but no longer runs it, because its begin or its result could not be stored.
-     */
+    /** Reports whether this process began the call but no longer runs it, because its begin or its result could not be stored. */
     hasLost: (name: string, processId: string): boolean => processId === id && !making.has(name),
     /** Runs `work` under the lease. @throws DomainError `unavailable` */
     async holding<T>(work: () => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import { outboundCallStore } from './outbound-call-store.ts';
 import { openedResult, sealedResult } from './sealed-call.ts';
 import { callName, type StoredCall, turnCallStore } from './turn-call-store.ts';
 
-/** Whether a call has no result and no process runs it. */
+/** Reports whether a call has no result and no process runs it. */
 export function isAbandoned({ process }: Pick<Ports, 'process'>, tenantId: number, call: StoredCall): boolean {
   return call.resultSealed === null && (call.isLapsed || process.hasLost(callName(tenantId, call), call.processId));
 }

@@ -18,7 +18,7 @@ const page = z.object({
     .nullish(),
 });
 
-/** Newest first. @throws DomainError `invalid` */
+/** Lists calls, newest first. @throws DomainError `invalid` */
 export async function listOutboundCalls(
   { database, limits }: Pick<Ports, 'database' | 'limits'>,
   { caller }: TenantRequest,

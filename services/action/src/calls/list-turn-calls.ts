@@ -60,7 +60,7 @@ async function opened(ports: Ports, tenantId: number, found: StoredCall, maxLeng
   };
 }
 
-/** Truncated JSON is returned as text. */
+/** Truncates a result's body. Truncated JSON is returned as text. */
 function shortened(result: CallResult, maxLength: number): CallResult {
   const { body } = result;
   if (!body || body.text.length <= maxLength) return result;

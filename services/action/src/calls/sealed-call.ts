@@ -5,7 +5,7 @@ import type { CallName } from './turn-call-store.ts';
 type Sealed = 'note' | 'arguments' | 'result';
 type Place = CallName & { tenantId: number };
 
-/** The place (AAD) that a sealed part of a call is bound to. */
+/** Returns the place (the additional authenticated data, AAD) that a sealed part of a call is bound to. */
 export function callPlace(part: Sealed, { tenantId, turn, call }: Place): string {
   return `action.turn_calls.${part}:${JSON.stringify([tenantId, turn, call])}`;
 }

@@ -9,7 +9,7 @@ export interface CallName {
   call: string;
 }
 
-/** The call's name, unique over all tenants. */
+/** Returns the call's name, unique over all tenants. */
 export function callName(tenantId: number, { turn, call }: CallName): string {
   return JSON.stringify([tenantId, turn, call]);
 }

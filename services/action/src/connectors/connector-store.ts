@@ -40,7 +40,7 @@ export function connectorStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** All connectors in the order of their ids, with their credentials; at most the tenant's maximum. */
+    /** Lists all connectors in the order of their ids, with their credentials; at most the tenant's maximum. */
     async listAllSealed(): Promise<SealedConnector[]> {
       return rowsBy(knex)<SealedConnector>(
         `SELECT ${columnsOf(connectors)}, api_key_sealed FROM mcp_connectors

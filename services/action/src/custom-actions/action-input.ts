@@ -38,7 +38,7 @@ export const secretHeaderName = z.string().check(
   }),
 );
 
-/** The fields shared by the create and update inputs; the SDL documents them. */
+/** Returns the fields shared by the create and update inputs; the SDL documents them. */
 export function actionFields(rules: Pick<ActionRules, 'schemas' | 'tenantId'>) {
   return z.object({
     name: text(200).check(rule(singleLineProblem)),

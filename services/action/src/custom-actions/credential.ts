@@ -34,7 +34,7 @@ export interface CredentialPorts {
 export interface CallCredentials {
   /** The action's stored credential, decrypted for this call. */
   stored?: ActionCredential | undefined;
-  /** The person's subject at a product; undefined if nobody is signed in or the product is not linked. */
+  /** Returns the person's subject at a product; undefined if nobody is signed in or the product is not linked. */
   linkedIdentity(product: Product): Promise<string | undefined>;
 }
 

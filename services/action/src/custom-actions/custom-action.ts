@@ -54,7 +54,7 @@ export function isSessionSource(source: CredentialSource | null): source is Sess
 }
 
 /**
- * Whether `url` and `method` are immutable, so that the operator's credential is only sent to the target that it was provisioned
+ * Reports whether `url` and `method` are immutable, so that the operator's credential is only sent to the target that it was provisioned
  * for.
  */
 export function isProvisioned(source: CredentialSource | null): boolean {

@@ -70,7 +70,10 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       .catch((err: unknown) => log.warn({ err }, 'messaging token not kept'));
   }
 
-  /** The holder of the lock exchanges. The others poll for its result, or until they get the lock. */
+  /**
+   * Exchanges the credentials if this process gets the lock. Otherwise polls for the result of the lock's holder, or until the lock is
+   * free.
+   */
   async function shared(key: string, exchangeNow: () => Promise<string>): Promise<string> {
     const lock = `${key}:lock`;
     for (;;) {
@@ -133,7 +136,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
   };
 }
 
-/** The cache key is the action's id, because the app of an action never changes. */
+/** Returns the cache key. It contains only the action's id, because the app of an action never changes. */
 function keyOf({ tenantId, id }: MessagingAction): string {
   return `parley:${tenantId}:action:${id}:messaging-token`;
 }

@@ -42,7 +42,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): value is RawJson;
 };
 
-/** A reviver for `JSON.parse` that keeps the original digits of integers beyond the safe range. */
+/** Revives values in `JSON.parse`, so that integers beyond the safe range keep their original digits. */
 function keepingLongNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const isLong = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
   return isLong && context?.source ? rawJSON(context.source) : value;

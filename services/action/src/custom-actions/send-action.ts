@@ -107,7 +107,7 @@ async function checkArgs(
   throw new DomainError('invalid', message, { reason: 'BAD_ARGUMENTS' satisfies CallErrorReason, fields });
 }
 
-/** One deadline covers the whole call, its token included. */
+/** Runs `work` with the remaining time: one deadline covers the whole call, including the request for a token. */
 async function withinDeadline<Value>(
   endsAt: number,
   signal: AbortSignal | undefined,

@@ -4,7 +4,10 @@ import { unavailableCredential } from './issue-token.ts';
 
 type Row = Pick<CustomAction, 'tenantId' | 'id'>;
 
-/** The place (AAD) that a credential is sealed for: copied to another row or tenant, it cannot be decrypted. */
+/**
+ * Returns the place (the additional authenticated data, AAD) that a credential is sealed for. A credential copied to another row or tenant
+ * cannot be decrypted.
+ */
 export function credentialPlace({ tenantId, id }: Row): string {
   return `action.custom_actions.credential:${tenantId}:${id}`;
 }

@@ -74,7 +74,7 @@ function changedInput(rules: ActionRules) {
 
 type Given = Partial<ActionFields> & { credentialSource?: SessionSource | null };
 
-/** An unchanged URL is not checked again, because the operator's rules may have changed since. */
+/** Checks a changed URL. An unchanged URL is not checked again, because the operator's rules may have changed since it was stored. */
 function urlProblems({ outbound }: ActionRules, { url: stored }: CustomAction, { url }: Given): FieldProblem[] {
   const message = url === undefined || url === stored ? undefined : urlTemplateProblem(url, outbound.urlProblem);
   return message === undefined ? [] : [{ path: 'url', message }];

@@ -85,7 +85,7 @@ function valueProblem(value: unknown, isInPath: boolean): string | undefined {
   return undefined;
 }
 
-/** Also matches percent-encoded dots, which `URL` and servers decode. */
+/** Reports whether a path segment is `.` or `..`, including percent-encoded dots, which `URL` and servers decode. */
 function isDotSegment(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/iu.test(segment);
 }

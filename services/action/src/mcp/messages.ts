@@ -79,7 +79,7 @@ export function forClient({ kept }: Pick<Exchange, 'kept'>, answer: Record<strin
   return { ...answer, result: {} };
 }
 
-/** Whether a message is the response to the request with this id. Some servers return a numeric id as a string. */
+/** Reports whether a message is the response to the request with this id. Some servers return a numeric id as a string. */
 export function answers(message: Record<string, unknown>, id: string): boolean {
   return ('result' in message || 'error' in message) && message.id !== undefined && String(message.id) === id;
 }

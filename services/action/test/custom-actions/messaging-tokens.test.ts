@@ -17,7 +17,7 @@ interface Answer {
   delayMs?: number;
 }
 
-/** A messaging platform that issues `token-1`, `token-2`, … unless `answers` returns something else. */
+/** Starts a messaging platform that issues `token-1`, `token-2`, … unless `answers` returns something else. */
 async function platform(t: ExecutionContext, answers: (n: number, request: SeenRequest) => Answer = () => ({})) {
   let count = 0;
   const server = await restServer(t, async (request, response) => {

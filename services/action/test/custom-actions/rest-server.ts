@@ -14,7 +14,7 @@ export interface SeenRequest {
   body: string;
 }
 
-/** A REST server on loopback with scripted responses, which records its requests. */
+/** Starts a REST server on loopback that has scripted responses and records requests. */
 export async function restServer(
   t: ExecutionContext,
   answer: (request: SeenRequest, response: ServerResponse) => unknown,

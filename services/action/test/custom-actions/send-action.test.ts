@@ -19,7 +19,7 @@ const app = { kind: 'MESSAGING', appId: 'app-1', appSecret: 'canary-app-secret' 
 type Handler = Parameters<typeof restServer>[1];
 const echo: Handler = (request, response) => sendJson(response, 200, request);
 
-/** An API, a messaging platform and an identity provider on loopback, called through the real outbound guard. */
+/** Starts an API, a messaging platform and an identity provider on loopback. They are called through the real outbound guard. */
 async function world(
   t: ExecutionContext,
   api: Handler = echo,

@@ -8,7 +8,7 @@ import type { ToolContent } from '../../src/mcp/tool-result.ts';
 import { startForeign } from './foreign-server.ts';
 import { mcpApp } from './mcp-app.ts';
 
-/** The path of a file in an installed package, even if the package does not export it. */
+/** Returns the path of a file in an installed package, even if the package does not export it. */
 function fileOf(name: string, file: string): string {
   return join(dirname(findPackageJSON(name, import.meta.url) ?? ''), file);
 }

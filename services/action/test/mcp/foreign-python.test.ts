@@ -13,7 +13,7 @@ const scripts = join(import.meta.dirname, 'fastmcp');
 /** The folder of FastMCP, installed beside the servers of the checkout. Increase the last number when `install.sh` changes. */
 const installed = join(root, '.tools/servers/fastmcp-4.2.3-1');
 
-/** The reason why FastMCP cannot be installed on this machine; undefined if it is installed. */
+/** Returns the reason why FastMCP cannot be installed on this machine; undefined if it is installed. */
 async function missing(): Promise<string | undefined> {
   if (existsSync(installed)) return undefined;
   mkdirSync(dirname(installed), { recursive: true });

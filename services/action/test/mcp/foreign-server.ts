@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 /** A third-party program that is an MCP server. */
 export interface ForeignProgram {
   command: string;
-  /** The arguments for a port. Port 0: the program chooses one and prints it first. */
+  /** Returns the arguments for a port. Port 0: the program chooses one and prints it first. */
   args(port: number): string[];
   env?(port: number): Record<string, string>;
   printsPort?: boolean;

@@ -15,7 +15,7 @@ export interface McpAppOptions {
   allowlist?: string[];
 }
 
-/** A client that may call loopback addresses, and a connector of tenant 1. */
+/** Creates a client that may call loopback addresses, and a connector of tenant 1. */
 export function mcpApp(
   t: ExecutionContext,
   serverUrl: string,
@@ -55,7 +55,7 @@ export function mcpApp(
   };
 }
 
-/** All text of an error, including its causes. */
+/** Returns all text of an error, including its causes. */
 function describe(error: unknown): string {
   return error instanceof Error ? `${error.stack} ${JSON.stringify(error)} ${describe(error.cause)}` : String(error);
 }

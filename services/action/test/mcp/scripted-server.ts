@@ -35,7 +35,7 @@ export const hello = {
   serverInfo: { name: 'scripted', version: '1' },
 };
 
-/** An MCP server with scripted handlers. By default it follows the protocol. */
+/** Starts an MCP server with scripted handlers. By default it follows the protocol. */
 export async function scriptedServer(t: ExecutionContext, script: Script = {}, host = '127.0.0.1') {
   const sockets = new Set<Socket>();
   const received: Received[] = [];
@@ -85,7 +85,7 @@ export async function scriptedServer(t: ExecutionContext, script: Script = {}, h
     get open() {
       return sockets.size;
     },
-    /** Number of requests with this JSON-RPC or HTTP method. */
+    /** Counts requests with this JSON-RPC or HTTP method. */
     count: (method: string) =>
       received.filter(({ http: verb, message }) => [verb, message.method].includes(method)).length,
     last: (method: string) => received.findLast(({ http: verb, message }) => [verb, message.method].includes(method)),

@@ -53,7 +53,7 @@ export interface StoredText {
 
 const columns = columnsOf(knowledgeDocuments);
 
-/** Documents that are not deleted. */
+/** Stores documents. Deleted documents are not found. */
 export function documentStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -121,7 +121,7 @@ export function documentStore(db: TenantDb) {
       return document;
     },
 
-    /** Newest first, without texts. */
+    /** Lists a base's documents without their texts, newest first. */
     async listOfBase(knowledgeBaseId: number): Promise<KnowledgeDocument[]> {
       const query = live()
         .where({ knowledgeBaseId })

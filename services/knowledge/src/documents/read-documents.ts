@@ -4,7 +4,7 @@ import type { DocumentView } from '../knowledge.ts';
 import type { Ports } from '../ports.ts';
 import { documentStore } from './document-store.ts';
 
-/** Newest first, without their texts. @throws DomainError `notFound` if the base does not exist or was deleted */
+/** Lists a base's documents without their texts, newest first. @throws DomainError `notFound` if the base does not exist or was deleted */
 export async function listKnowledgeDocuments(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,
@@ -17,7 +17,7 @@ export async function listKnowledgeDocuments(
   return documents.map((document) => ({ ...document, rawText: '' }));
 }
 
-/** @throws DomainError `notFound` also in a deleted base */
+/** Returns a document. @throws DomainError `notFound`, also if its base was deleted */
 export async function getKnowledgeDocument(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

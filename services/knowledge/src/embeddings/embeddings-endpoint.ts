@@ -38,7 +38,7 @@ const maxAnswerBytes = 8 * 1_048_576;
 const away = 'The embeddings endpoint does not answer';
 
 /**
- * Client of an OpenAI-compatible `/embeddings` endpoint. Errors contain neither its address nor its response; the log
+ * Creates a client of an OpenAI-compatible `/embeddings` endpoint. Errors contain neither the endpoint's address nor its response; the log
  * has the status.
  */
 export function embeddingsEndpoint(

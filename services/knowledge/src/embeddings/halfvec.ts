@@ -1,6 +1,6 @@
 import type { Embedding } from './embedder.ts';
 
-/** The binary form of pgvector's `halfvec`: as a parameter cast to `halfvec` it is read several times as fast as text. */
+/** Returns the binary form of pgvector's `halfvec`. A parameter in this form, cast to `halfvec`, is read several times as fast as text. */
 export function halfvec(embedding: Embedding): Buffer {
   const bytes = Buffer.allocUnsafe(4 + 2 * embedding.length);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -31,7 +31,7 @@ export function chunkStore({ knex, tenantId }: TenantDb) {
 
 const insertTexts = new Map<number, string>();
 
-/** An INSERT of `count` rows. Vectors are binary parameters, because their text form is several times as large. */
+/** Returns an INSERT of `count` rows. Vectors are binary parameters, because their text form is several times as large. */
 function insertOf(count: number): string {
   const known = insertTexts.get(count);
   if (known) return known;

@@ -97,7 +97,7 @@ export function* passages(text: string, maxTokens: number): Generator<Passage> {
   }
 }
 
-/** A code block that is short enough for one passage. */
+/** Returns a code block that is short enough for one passage. */
 function wholeBlock(text: string, start: number, fence: Fence, maxTokens: number) {
   const end = endOfBlock(text, start, fence, 4 * maxTokens);
   if (end === undefined) return undefined;

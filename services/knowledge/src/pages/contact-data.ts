@@ -14,7 +14,7 @@ const hours =
 const place =
   /\p{L}{2}(?:straße|strasse|str\.|gasse|platz|weg|allee) ?\d|\b\d{1,5} (?:\p{Lu}\p{L}+ ){1,3}(?:Street|St\.|Road|Rd\b|Avenue|Ave\b|Lane|Square|Drive)|\b(?:[Ss]treet|[Rr]oad|[Aa]venue|[Rr]ue|[Cc]alle|[Vv]ia) (?:\p{L}+ )?\d|\b\d{5} \p{Lu}\p{L}|[路街道]\d+号|丁目/u;
 
-/** Whether a node contains contact data: an address, a telephone number, opening hours. */
+/** Reports whether a node contains contact data: an address, a telephone number, opening hours. */
 export function holdsContact(node: PageNode): boolean {
   if (node.name === 'address' || /^(?:tel|mailto):/iu.test(node.attribs?.href ?? '')) return true;
   const text = textOf(node).slice(0, longest).replaceAll(/\s+/gu, ' ');

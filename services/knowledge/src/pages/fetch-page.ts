@@ -32,7 +32,7 @@ function refuseOther(head: AnswerHead): void {
   throw badRequest(`The page is of type ${mimeType}, which is none of ${pageTypes.join(', ')}`, 'PAGE_TYPE_REFUSED');
 }
 
-/** The host controls this text, so it is shown only if it has the form of a media type. */
+/** Parses the content type. The host controls this text, so the text is shown only if it has the form of a media type. */
 function contentType({ headers }: AnswerHead): { mimeType: string; charset: string | undefined } {
   const header = headers['content-type'] ?? '';
   const [, mimeType = 'unknown'] = /^\s*([\w.+-]{1,60}\/[\w.+-]{1,60})\s*(?:[;,]|$)/u.exec(header) ?? [];

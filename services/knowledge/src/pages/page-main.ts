@@ -28,7 +28,7 @@ function read({ body, isHtml, charset, maxLength }: PageTask): PageText | PagePr
   return { title: title && storable(title), text: storable(text), warnings };
 }
 
-/** NUL and halves of surrogate pairs cannot be stored. */
+/** Replaces NUL and halves of surrogate pairs, which cannot be stored. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }

@@ -83,7 +83,7 @@ export function usageStore(db: TenantDb) {
   };
 }
 
-/** Only growth is refused, because the current usage may already exceed a plan that was lowered. */
+/** Refuses growth beyond the quotas. A change that does not grow is allowed, because the usage may exceed a plan that was lowered. */
 function checkRoom(used: Usage & { reservedBytes: number }, change: Partial<Usage>, quotas: Quotas): void {
   const { knowledgeBases = 0, chunks = 0, storedBytes = 0 } = change;
   if (knowledgeBases > 0 && used.knowledgeBases + knowledgeBases > quotas.knowledgeBases) {

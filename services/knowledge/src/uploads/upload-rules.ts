@@ -38,8 +38,8 @@ export function uploadType() {
 }
 
 /**
- * Maximum size of an upload's file. @param declaredBytes null if an older version of the service, without that column,
- * created the upload
+ * Returns the maximum size of an upload's file. @param declaredBytes null if an older version of the service, without that column, created
+ * the upload
  */
 export function maxStoredBytes(declaredBytes: number | null): number {
   if (declaredBytes === null) return maxUploadBytes;
@@ -51,7 +51,7 @@ export function newUploadKey(tenantId: number, fileName: string): string {
   return `${tenantPrefix(tenantId)}uploads/${randomUUID()}/${safeName(fileName)}`;
 }
 
-/** A segment of an object key that resembles a file name: letters and digits of any script, `.`, `_` and `-`. */
+/** Returns a segment of an object key that resembles a file name: letters and digits of any script, `.`, `_` and `-`. */
 export function safeName(fileName: string): string {
   const plain = fileName
     .normalize('NFC')

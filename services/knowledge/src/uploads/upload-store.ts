@@ -20,7 +20,7 @@ export type NewUpload = Pick<Upload, 'knowledgeBaseId' | 'objectKey' | 'mimeType
 
 export function uploadStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<Upload>('knowledge_uploads').where({ tenantId });
-  /** Open uploads can still be confirmed, and their declared bytes count as storage. */
+  /** Finds open uploads: they can still be confirmed, and their declared bytes count as storage. */
   const open = () => mine().whereNull('documentId').whereNull('refusedAt');
   const refusal = { refusedAt: knex.raw('parley_now()') };
   return {
@@ -53,7 +53,7 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** The sum of the open uploads' declared bytes. */
+    /** Returns the sum of the open uploads' declared bytes. */
     async reservedBytes(): Promise<number> {
       const sum = await open().sum<{ bytes: string | null }>('declaredBytes as bytes').first();
       return Number(sum?.bytes ?? 0);

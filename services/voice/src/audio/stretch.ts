@@ -27,7 +27,9 @@ export function stretch(samples: Int16Array, sampleRate: number, factor: number)
   return out;
 }
 
-/** The offset from `around` at which samples are most similar to `tail`. Compares every fourth sample, which suffices for speech. */
+/**
+ * Returns the offset from `around` at which samples are most similar to `tail`. Compares every fourth sample, which suffices for speech.
+ */
 function bestPlace(samples: Int16Array, tail: Int16Array, around: number, seek: number): number {
   let best = around;
   let highest = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** 16-bit mono PCM as a WAV file. */
+/** Returns 16-bit mono PCM as a WAV file. */
 export function wav(pcm: Buffer, sampleRate: number): Buffer {
   return Buffer.concat([wavHeader({ sampleRate, channels: 1 }, pcm.length), pcm]);
 }
@@ -11,7 +11,7 @@ export interface PcmFormat {
 /** The size in the header of a file of unknown length; players then read to the end of the file. */
 const unknownSize = 0xff_ff_ff_ff;
 
-/** The header of a WAV file of 16-bit PCM. @param bytes length of the PCM. Default: to the end of the file. */
+/** Returns the header of a WAV file of 16-bit PCM. @param bytes length of the PCM. Default: unknown, so that the PCM ends with the file. */
 export function wavHeader({ sampleRate, channels }: PcmFormat, bytes?: number): Buffer {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
@@ -33,7 +33,7 @@ export function isWav(audio: Buffer): boolean {
   return audio.toString('latin1', 0, 4) === 'RIFF' && audio.toString('latin1', 8, 12) === 'WAVE';
 }
 
-/** The 16-bit PCM of a WAV file and its format. @throws Error for any other file */
+/** Returns the 16-bit PCM of a WAV file and its format. @throws Error for any other file */
 export function readWav(file: Buffer): PcmFormat & { pcm: Buffer } {
   if (!isWav(file)) throw new Error('the audio is no WAV file');
   let format: PcmFormat | undefined;

@@ -35,7 +35,7 @@ export async function sendModel(
   await pipeline(read(from, to), response);
 }
 
-/** The single range of the header; undefined for several ranges or another form, which get the whole file. */
+/** Returns the single range of the header. Returns undefined for several ranges or another format; the client then gets the whole file. */
 function rangeOf(header: string, size: number): { from: number; to: number } | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/u.exec(header.trim()) ?? [];
   if (first === '' && last === '') return undefined;

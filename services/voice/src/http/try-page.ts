@@ -28,7 +28,7 @@ export interface TryPage extends Part {
   send(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** The page for trying out the service. It is self-contained and read at start. */
+/** Returns the page for trying out the service. The page is self-contained and read at start. */
 export function tryPage(): TryPage {
   const contents = new Map<string, Buffer>();
   return {

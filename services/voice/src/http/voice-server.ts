@@ -83,7 +83,7 @@ const exposedHeaders = 'x-request-id, retry-after, etag, content-range, accept-r
 const knownGets = ['/health', '/openapi.json', `/${modelsPath}`, ...tryPaths];
 const modelFile = new RegExp(`^/${modelsPath}/([\\w-]+\\.glb)$`, 'u');
 
-/** The HTTP server for clients. Throttling comes before token verification, and both before the body is read. */
+/** Creates the HTTP server for clients. Throttling comes before the verification of tokens, and both come before the body is read. */
 export function voiceServer(
   ports: Ports,
   { config, metrics, log, keyValue, host, addresses, development }: Given,
@@ -281,12 +281,12 @@ function send(response: ServerResponse, status: number, content: object): void {
   response.writeHead(status).end(response.req.method === 'HEAD' ? undefined : body);
 }
 
-/** The path of a URL, without its query. */
+/** Returns the path of a URL, without its query. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/';
 }
 
-/** The route as a metrics label; contains nothing that a client chooses. */
+/** Returns the route as a metrics label, which contains nothing that a client chooses. */
 function routeOf(path: string): string {
   if (Object.hasOwn(posts, path) || path === '/health' || path === '/openapi.json') return path;
   return path.startsWith(`/${modelsPath}`) ? `/${modelsPath}` : 'other';

@@ -14,7 +14,7 @@ export const espeakPackage = '@echogarden/espeak-ng-emscripten';
 export interface EspeakOptions {
   timeoutMs: number;
   maxBytes: number;
-  /** Whether the package is installed. Default: detected. */
+  /** Reports whether the package is installed. Default: detected. */
   isInstalled?: () => boolean;
 }
 

@@ -80,7 +80,7 @@ function isClientFault(refusal: unknown): boolean {
   return param !== 'model' && !/model|key/u.test(String(code));
 }
 
-/** The API reads files, so raw PCM gets a WAV header. */
+/** Adds a WAV header to raw PCM, because the API accepts only files. */
 function fileOf({ audio, audioEncoding, sampleRateHertz }: ClipRequest): Buffer {
   return audioEncoding === 'LINEAR16' && !isWav(audio) ? wav(audio, sampleRateHertz) : audio;
 }
