@@ -9,7 +9,7 @@ interface Holder {
   pid: number;
   /** The start time of that process, as the operating system reports it: the system can reuse a pid. */
   startedAt: string;
-  /** Unique to this claim. */
+  /** An id that is unique to this claim. */
   claim: string;
   /** The folder of the holder's socket; a process that takes over from a killed holder removes it. */
   socketFolder: string;

@@ -47,8 +47,8 @@ async function openFolder(folder: string, snapshot: string | null): Promise<PGli
 }
 
 /**
- * All buffers take memory from the start, because PGlite clears them; the default is 128 MB. Pages that they do not hold come from
- * the operating system's cache.
+ * All buffers allocate their memory at the start, because PGlite clears them; the default is 128 MB. Pages that are not in these buffers
+ * come from the operating system's cache.
  */
 const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'];
 

@@ -111,7 +111,7 @@ function endOf(worker: Worker): Promise<Error> {
   });
 }
 
-/** A new folder that no other user can access; its path has to fit into the 104 bytes of a socket address. */
+/** Makes a new folder that no other user can access. Its path has to fit into the 104 bytes of a socket address. */
 function makeSocketFolder(): string {
   const short = join(tmpdir(), `${SOCKET_FOLDER_PREFIX}XXXXXX/.s.PGSQL.${PORT}`).length < 100;
   return mkdtempSync(join(short ? tmpdir() : '/tmp', SOCKET_FOLDER_PREFIX));

@@ -26,7 +26,7 @@ export interface FileObjectStoreOptions {
   /** Created when something is stored. */
   folder: string;
   signer: UrlSigner;
-  /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until it listens. */
+  /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until that server listens. */
   publicUrl: () => string | undefined;
 }
 

@@ -15,8 +15,8 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from '../src/embedded.ts
 import { lockFolder } from '../src/embedded-lock.ts';
 
 /*
- * What only the embedded database does; what every PostgreSQL does is in database-contract.test.ts. Tests that start a
- * database of their own run one at a time: each takes some 400 MB.
+ * Tests of behaviour that only the embedded database has; database-contract.test.ts tests the behaviour of every PostgreSQL. Tests that
+ * start their own database run one at a time, because each database takes about 400 MB.
  */
 
 let started: Promise<EmbeddedDatabase> | undefined;
@@ -60,7 +60,7 @@ test.serial('every acknowledged commit survives a kill, and no other process get
         t.true(error.message.includes(folder));
         t.true(error.message.includes(`process ${child.process.pid}`));
       }
-      // Output from before its death still arrives after this.
+      // Output that the child wrote before its death still arrives after this kill.
       if (seen === rounds) child.process.kill('SIGKILL');
     }
     await child.ended;
@@ -104,7 +104,7 @@ test.serial(
   'of many processes that find the same dead lock, one takes it over and the others name that one',
   async (t) => {
     const folder = temporaryFolder(t);
-    // The right to remove the dead lock was itself left behind by a starter that was killed.
+    // The second lock, for the removal of the dead lock, is also dead: the starter that held it was killed.
     const dead = { pid: process.pid, startedAt: 'long ago', socketFolder: '' };
     writeFileSync(join(folder, 'lock'), JSON.stringify({ ...dead, claim: 'first' }));
     writeFileSync(join(folder, 'lock.first'), JSON.stringify({ ...dead, claim: 'second' }));
@@ -270,7 +270,7 @@ test.serial(
     writeFileSync(join(folder, 'lock'), JSON.stringify(stale));
     const database = await start(t, { folder });
     const client = await rawClient(t, database);
-    // By the extended protocol, COPY FROM STDIN is the one statement known to bring PGlite down.
+    // In the extended protocol, COPY FROM STDIN is the only statement known to crash PGlite.
     client.send(
       Buffer.concat([
         message('Q', 'CREATE TABLE copied (word text)\0'),
@@ -280,7 +280,7 @@ test.serial(
         message('S', ''),
       ]),
     );
-    // The database itself keeps no process alive.
+    // The database itself does not keep the process alive.
     const alive = setInterval(() => {}, 1000);
     t.teardown(() => clearInterval(alive));
     t.regex((await database.exited).message, /embedded database has ended/);
@@ -324,13 +324,13 @@ function inChild(t: ExecutionContext, task: string, folder: string) {
   return { process: child, lines: createInterface(child.stdout), ended: once(child, 'exit') };
 }
 
-/** A client that sends what no driver would. */
+/** A client that sends messages which no driver would send. */
 async function rawClient(t: ExecutionContext, database: EmbeddedDatabase) {
   const socket = connect(join(socketFolderOf(database), '.s.PGSQL.5432'));
   t.teardown(() => socket.destroy());
   let received = '';
   socket.on('data', (chunk) => (received += chunk.toString('latin1')));
-  /** What has come since the last call, once it ends like this. */
+  /** Waits until the received data ends with `end`; returns all data since the last call. */
   async function answer(end: string): Promise<string> {
     while (!received.endsWith(end)) await once(socket, 'data');
     const all = received;
@@ -342,7 +342,7 @@ async function rawClient(t: ExecutionContext, database: EmbeddedDatabase) {
   return { send: (bytes: Buffer) => socket.write(bytes), answer, end: () => socket.destroy() };
 }
 
-/** ReadyForQuery outside a transaction, and nothing after it. */
+/** ReadyForQuery outside a transaction, as the last message. */
 const READY = 'Z\0\0\0\x05I';
 
 function message(type: string, body: string): Buffer {
