@@ -55,7 +55,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   };
 }
 
-/** Undefined when `timeoutMs` passed first, or `stopSignal` aborted. */
+/** Resolves with undefined when `timeoutMs` passed first, or `stopSignal` aborted. */
 async function waitFor<T>(promise: Promise<T>, timeoutMs: number, stopSignal?: AbortSignal): Promise<T | undefined> {
   if (stopSignal?.aborted) return undefined;
   const ended = Promise.withResolvers<undefined>();

@@ -125,7 +125,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
 
   async function commitDue(generation: Generation): Promise<void> {
     const isCurrent = () => current === generation;
-    await Promise.resolve(); // so that offsets finished in the same tick share a request
+    await Promise.resolve(); // waits, so that offsets finished in the same tick share a request
     try {
       // After a rebalance another member may hold the partitions and have committed higher offsets.
       for (let due = dueOf(generation); due.length > 0 && isCurrent(); due = dueOf(generation)) {

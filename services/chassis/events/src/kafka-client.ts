@@ -27,7 +27,7 @@ export function kafkaClient(connection: KafkaConnection, { retries }: { retries:
     brokers,
     ssl: tls,
     ...(login && { sasl: login }),
-    clientId: 'parley', // in the brokers' logs and metrics
+    clientId: 'parley', // the client's name in the brokers' logs and metrics
     connectionTimeout: 1_000,
     requestTimeout: 5_000,
     retry: { retries, initialRetryTime: 50, maxRetryTime: 500, factor: 0.2, multiplier: 1.5 },

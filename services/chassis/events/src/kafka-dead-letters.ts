@@ -15,7 +15,7 @@ import { kafkaProducer } from './kafka-producer.ts';
 
 /** A dead letter in Kafka. */
 export interface StoredDeadLetter {
-  /** Its position in the dead-letter topic: `<partition>:<offset>`. */
+  /** The dead letter's position in the dead-letter topic: `<partition>:<offset>`. */
   position: string;
   /** The failed group, the number of attempts, the reason and time, and the event's position in its topic. */
   facts: DeadLetterFacts;

@@ -34,7 +34,7 @@ export async function handleMessage(
   const { group, log, onGivenUp } = options;
   const { topic, message } = received;
   if (!isForGroup(group, message)) return;
-  const event = readEnvelope(topic, message); // a message that is not an event would fail in every attempt, so there is none
+  const event = readEnvelope(topic, message); // a TypeError if the message is not an event
   const failure =
     event instanceof TypeError
       ? { attempts: 0, reason: String(event) }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 /** The parts of kafkajs' request queue that the patch uses; each connection has one. */
 interface RequestQueue {
   pending: unknown[];
-  /** When the broker's throttling ends, in ms since the epoch; in the past when it does not throttle. */
+  /** The end of the broker's throttling, in ms since the epoch; a past time when the broker does not throttle. */
   throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;

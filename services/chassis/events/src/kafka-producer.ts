@@ -54,8 +54,8 @@ export function kafkaProducer(connection: KafkaConnection) {
 }
 
 /**
- * One request at a time. After a failure the kafkajs producer is replaced: it would reuse the sequence numbers of the
- * failed request, and a broker that had stored that request would drop the next one as a duplicate.
+ * Sends one request at a time. After a failure the kafkajs producer is replaced: it would reuse the sequence numbers of the failed request,
+ * and a broker that had stored that request would drop the next one as a duplicate.
  */
 function topicProducer(connection: KafkaConnection, topic: string) {
   const waiting: Call[] = [];
@@ -79,7 +79,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
       await within(attemptMs, 'Sending', work());
     } catch (error) {
       producer = undefined;
-      // Not awaited: it may hang for as long as the broker does.
+      // Not awaited, because disconnecting may hang for as long as the broker does.
       void current.disconnect().catch(() => undefined);
       throw error;
     }
@@ -111,7 +111,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
   }
 
   async function drain(): Promise<void> {
-    await Promise.resolve(); // so that calls of the same tick share a request
+    await Promise.resolve(); // waits, so that calls of the same tick share a request
     while (waiting.length > 0) await sendCalls(takeBatch(waiting));
     draining = undefined;
   }

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 import type { EventBus } from './event-bus.ts';
 import { kafkaEventBus } from './kafka-event-bus.ts';
 
-/** The event bus on the configured brokers; undefined if none are configured. */
+/** Returns the event bus on the configured brokers; undefined if no brokers are configured. */
 export function kafkaBusOf(
   { brokers, ...connection }: ValuesOf<typeof eventSettings.kafka>,
   log: Logger,
