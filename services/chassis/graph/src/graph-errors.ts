@@ -6,7 +6,7 @@ import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 
 /**
- * An error in the contract's format: `message`, and `extensions` with code, statusCode, and if known reason, fields and details.
+ * Returns an error in the contract's format: `message`, and `extensions` with code, statusCode, and if known reason, fields and details.
  */
 export function graphError({ kind, message, reason, fields, details }: DomainError): GraphQLError {
   const { code, http } = errorTable[kind];
