@@ -22,7 +22,7 @@ export function pathProblem(text: string): string | undefined {
   }
 }
 
-/** A parsed path, and whether it selects at most one value of any document (`singular query` of RFC 9535). */
+/** Returns a parsed path, and whether the path selects at most one value of any document (`singular query` of RFC 9535). */
 export function parsePath(text: string): { query: Query; isSingular: boolean } {
   const query = parse(text);
   return { query, isSingular: query.segments.every(isSingularSegment) };
