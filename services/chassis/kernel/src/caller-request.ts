@@ -8,7 +8,7 @@ export interface CallerRequest<C extends Caller = Caller> {
   caller: C;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
-  /** Derived from the request's `Idempotency-Key`: commit the effect under it (`onceUnder` of `@parley/postgres`). */
+  /** Derived from the request's `Idempotency-Key`: commit the effect under this key (`onceUnder` of `@parley/postgres`). */
   effectKey?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function tenantRequest(call: CallerRequest): TenantRequest {
   return callerRequest({ ...call, caller: inTenant(call.caller) });
 }
 
-/** A request that a unit makes on its own behalf, in a job or for an event. */
+/** Makes a request of a unit on its own behalf, in a job or for an event. */
 export function serviceRequest(
   service: string,
   tenantId: number,

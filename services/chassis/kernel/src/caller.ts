@@ -12,7 +12,7 @@ export interface Caller {
   tenantId: number | null;
   /** kind `user` only. */
   userId?: number;
-  /** For audit logs: the username or else full name of a `user`; the self-chosen name of an `operator`. */
+  /** For audit logs: the username of a `user`, or the full name of a `user` without a username; the self-chosen name of an `operator`. */
   displayName?: string;
   /** kind `user` only: the `sid` of the access token. */
   signInId?: string;

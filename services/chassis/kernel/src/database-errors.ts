@@ -67,7 +67,7 @@ function violates(error: unknown, code: string, constraint: string | undefined):
   return isDatabaseError(error) && error.code === code && (constraint ?? error.constraint) === error.constraint;
 }
 
-/** Whether the database was unreachable or overloaded: the same transaction may succeed later. */
+/** Reports whether the database was unreachable or overloaded: the same transaction may succeed later. */
 function isTransient(error: unknown): boolean {
   if (isDatabaseError(error)) return transientCodes.has(error.code) || connectionClass.test(error.code);
   if (!(error instanceof Error)) return false;
@@ -77,17 +77,17 @@ function isTransient(error: unknown): boolean {
   return connectionMessages.test(error.message);
 }
 
-/** Whether a statement waited too long for a lock of another transaction. */
+/** Reports whether a statement waited too long for a lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return isDatabaseError(error) && error.code === '55P03';
 }
 
-/** Whether the server rolled the whole transaction back: a serialization failure or a deadlock. */
+/** Reports whether the server rolled the whole transaction back: a serialization failure or a deadlock. */
 export function isRolledBack(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === '40001' || error.code === '40P01');
 }
 
-/** Whether an open connection was lost; false if none could be opened. */
+/** Reports whether an open connection was lost; false if no connection could be opened. */
 export function isLostConnection(error: unknown): boolean {
   if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
   return (

@@ -41,7 +41,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Invalid input; names each invalid value. */
+/** Makes the error of invalid input; names each invalid value. */
 export function invalid(...fields: FieldProblem[]): DomainError {
   return new DomainError('invalid', fields.map(({ path, message }) => `${path} ${message}`).join('; '), { fields });
 }
@@ -73,12 +73,12 @@ export function conflict(message: string, reason?: string, fields?: FieldProblem
   return new DomainError('conflict', message, { reason, fields });
 }
 
-/** A dependency is down or too slow; the same call may succeed later. */
+/** Makes the error of a dependency that is down or too slow; the same call may succeed later. */
 export function unavailable(message: string, cause?: unknown): DomainError {
   return new DomainError('unavailable', message, { cause });
 }
 
-/** Whether an error of Node.js has one of these codes, e.g. `ENOENT`. */
+/** Reports whether an error of Node.js has one of these codes, e.g. `ENOENT`. */
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

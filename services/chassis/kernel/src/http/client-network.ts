@@ -21,7 +21,7 @@ export function clientNetwork(address: string): string {
   return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** The network of a site: the IPv4 /24 or IPv6 /48 of the address; else `unknown`. */
+/** Returns the network of a site: the IPv4 /24 or IPv6 /48 of the address; `unknown` for an invalid address. */
 export function widerNetwork(address: string): string {
   const read = readAddress(address);
   if (!read) return 'unknown';
@@ -30,7 +30,7 @@ export function widerNetwork(address: string): string {
   return `${read.toString().replace(/\d+$/u, '0')}/24`;
 }
 
-/** The network of a provider: the IPv4 /16 or IPv6 /32 of the address; else `unknown`. */
+/** Returns the network of a provider: the IPv4 /16 or IPv6 /32 of the address; `unknown` for an invalid address. */
 export function widestNetwork(address: string): string {
   const read = readAddress(address);
   if (!read) return 'unknown';

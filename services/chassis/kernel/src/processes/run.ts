@@ -84,7 +84,7 @@ export async function run(
   }
 }
 
-/** The message for the operator when a start fails. */
+/** Returns the message for the operator when a start fails. */
 function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const listen = error as NodeJS.ErrnoException & { address?: string; port?: number };

@@ -8,7 +8,7 @@ import { residentMb } from './resident-memory.ts';
 export interface TaskProcessOptions {
   /** The module of the process. It sends `ready` once, then one answer to each message. */
   module: URL;
-  /** In errors: `that renders templates`. */
+  /** Completes the process's name in errors: `that renders templates`. */
   purpose: string;
   /** Arguments for Node. The process inherits none of the service's own, such as loaders or an inspector. */
   execArgv: string[];
@@ -71,7 +71,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   if (niceness > 0) makeNicer(child.pid, niceness);
   const ready = Promise.withResolvers<void>();
   const exited = Promise.withResolvers<void>();
-  ready.promise.catch(() => undefined); // reported by the next `perform`
+  ready.promise.catch(() => undefined); // the next `perform` reports the error
   let waiting: PromiseWithResolvers<Answer> | undefined;
   let isBusy = false;
   let ended = false;

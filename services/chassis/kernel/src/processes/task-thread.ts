@@ -5,7 +5,7 @@ export interface TaskThreadOptions {
   module: URL;
   /** The thread's name in debuggers and thread lists. */
   name: string;
-  /** In errors: `that hashes passwords`. */
+  /** Completes the thread's name in errors: `that hashes passwords`. */
   purpose: string;
 }
 

@@ -162,7 +162,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Random calls of a few clients and tenants that begin, end and are aborted, until all have ended. */
+/** Runs random calls of a few clients and tenants that begin, end and are aborted, until all have ended. */
 async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number, maxOf: (party: string) => number) {
   const next = numbers(seed);
   const running: { parties: string[]; end: Release }[] = [];
@@ -263,7 +263,7 @@ test('the wait is estimated again while a call is queued, as the pace may fall',
   const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_400 });
   await judge();
   t.deepEqual(refused, []);
-  await judge(); // no other call has ended: the same number in twice the time
+  await judge(); // no more calls have ended, in twice the time
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   for (const name of ['a2', 'a3', 'a4']) await end(name);
   t.is(queue.waiting, 0);

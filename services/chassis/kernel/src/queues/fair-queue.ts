@@ -229,7 +229,7 @@ export function fairQueue<Kind extends string>({
         toEnd(readyGroups, group);
         firstOf(flow.calls)?.[1].begin();
       }
-      // One flow was woken for each ended call. If another limit parks it again, the next flow may use the slot.
+      // One flow was woken for each ended call. If another limit parks that flow again, the next flow may use the slot.
       wakeOneOfEach(flow.parties);
     }
   }

@@ -60,7 +60,7 @@ function readOne(env: Environment, setting: Setting, problems: string[], within?
     if (isProduction && 'productionDefault' in options) return options.productionDefault;
   }
   const { success, data, error } = type.safeParse(given);
-  const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce makes it 0
+  const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce turns blank text into 0
   if (isBlankNumber) problems.push(`${name}: is not a number`);
   if (success) {
     const taken = data === undefined ? undefined : options.takes?.(data);

@@ -380,7 +380,7 @@ export const unitProcessSettings = {
   host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),
 };
 
-/** The database of a service. Its own settings override the shared ones. */
+/** Returns the database settings of a service. The service's own settings override the shared ones. */
 export function databaseSettings(service: string) {
   const prefix = service.toUpperCase();
   return {
@@ -425,7 +425,7 @@ export function portName(unit: string, kind: string): string {
   return `${unit.toUpperCase()}_${kind.toUpperCase()}_PORT`;
 }
 
-/** The ports of a unit, e.g. `SESSION_RPC_PORT` as `rpcPort`. */
+/** Returns the port settings of a unit, e.g. `SESSION_RPC_PORT` as `rpcPort`. */
 export function portSettings<Kind extends PortKind>(
   unit: string,
   kinds: Kind[],

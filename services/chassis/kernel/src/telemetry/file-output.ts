@@ -53,7 +53,7 @@ function opened(path: string): number {
   }
 }
 
-/** `mkdirSync` with `recursive` never returns within /proc. */
+/** Makes the folder without `recursive`, because `mkdirSync` with `recursive` never returns within /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));

@@ -22,7 +22,7 @@ function outputTo(file = ''): DestinationStream {
  */
 export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
-    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // reading the settings reports a wrong level
+    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong level is reported when the settings are read
     base: { unit },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },

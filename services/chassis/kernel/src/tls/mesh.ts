@@ -62,7 +62,10 @@ export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>):
   };
 }
 
-/** The files of the settings, which have been read once; undefined without them. @throws SettingsError */
+/**
+ * Returns the files of the settings, after reading them once; undefined if no files are set.
+ * @throws SettingsError
+ */
 export function readMeshTlsFiles(env: Environment): MeshTlsFiles | undefined {
   const { certFile: cert, keyFile: key, caFile: ca } = readSettings(env, meshSettings.tls);
   const given = [names.cert, names.key, names.ca].filter((name) => env[name]);
@@ -104,7 +107,7 @@ function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
   if (!cert || !ca || !key || problems.length > 0) throw new SettingsError(problems);
   const read = { cert: cert.text, key: key.text, ca: ca.text };
   try {
-    createSecureContext(read); // stricter than parsing, e.g. about keys that are too short
+    createSecureContext(read); // refuses e.g. keys that are too short, which parsing accepts
   } catch (error) {
     throw new SettingsError([`${names.cert}: cannot be used for TLS: ${(error as Error).message}`]);
   }
