@@ -265,7 +265,7 @@ async function subscribers(connection: RedisConnection, stream: string): Promise
   return counts[1];
 }
 
-/** Followed until the end of the test. */
+/** Tails the stream until the end of the test. */
 function tail(t: ExecutionContext, log: EventLog, stream: string, after: string): Promise<Tail> {
   const over = new AbortController();
   t.teardown(() => over.abort());

@@ -14,7 +14,7 @@ export interface MemoryStream {
   waiting: Set<() => void>;
 }
 
-/** The newest id that the stream knows of. */
+/** Returns the newest id that the stream knows. */
 export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
   const entry = entries.at(-1);
   return entry ? eventIdParts(entry.id) : (horizon ?? beginning);
@@ -35,7 +35,7 @@ export function wakeReaders(stream: MemoryStream): void {
   for (const wake of stream.waiting) wake();
 }
 
-/** The index of the first entry after `id`, by binary search. */
+/** Returns the index of the first entry after `id`, by binary search. */
 export function indexAfter(entries: Entry[], id: EventIdParts): number {
   let low = 0;
   let high = entries.length;

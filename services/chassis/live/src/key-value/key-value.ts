@@ -61,8 +61,8 @@ export interface CountWindow {
 }
 
 /**
- * When an entry would exceed its limit, nothing is counted, and `refused` is that entry. If several entries would, `refused` is the one
- * whose window ends last, so that waiting for it is enough. `windows` are in the order of the entries.
+ * When an entry would exceed its limit, nothing is counted, and `refused` is that entry. If several entries would exceed their limits,
+ * `refused` is the one whose window ends last, so that waiting for this window is enough. `windows` are in the order of the entries.
  */
 export type CountAnswer = { counted: true; windows: CountWindow[] } | { counted: false; refused: CountWindow };
 

@@ -162,7 +162,7 @@ interface Counter {
   endsAtMs: number;
 }
 
-/** The result of counting all entries, without counting them. */
+/** Returns the result of counting all entries, without counting them. */
 function evaluate(entries: CountEntry[], at: number, find: (key: string) => Kept | undefined) {
   const counters = new Map<string, Counter>();
   for (const { key, windowMs, amount } of entries) {

@@ -72,7 +72,7 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
       let found = channels.get(channel);
       if (!found) {
         found = { listeners: new Set(), subscribed: client.subscribe(channel, dispatch, asBytes) };
-        found.subscribed.catch(() => undefined); // callers that await it handle the error
+        found.subscribed.catch(() => undefined); // callers that await `subscribed` handle the error
         channels.set(channel, found);
       }
       const own = { ...listener }; // the same listener may subscribe twice

@@ -43,7 +43,7 @@ export function subscriptionRpc(
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };
       for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
-        if (signal.aborted) return; // this also ends a long replay
+        if (signal.aborted) return; // also ends a long replay
         yield event;
       }
     },
