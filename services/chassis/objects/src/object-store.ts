@@ -19,7 +19,7 @@ export interface ObjectStore {
   head(key: string): Promise<ObjectFacts>;
   /** Also resolves when there is no such object. */
   delete(key: string): Promise<void>;
-  /** Keys that start with `prefix`, in the order of their bytes. For background jobs: it may be slow. */
+  /** Returns keys that start with `prefix`, in the order of their bytes. A call may be slow, so use it only in background jobs. */
   list(options: ListOptions): Promise<ObjectPage>;
   /**
    * Returns a URL that allows a PUT of this one key, with exactly this `content-type` header and any length: check the upload with `head`.

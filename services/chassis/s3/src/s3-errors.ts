@@ -26,7 +26,7 @@ export function s3Error(error: unknown, key: string): unknown {
   if (conflicting.has(name)) return conflict('Another object is in the way', 'OBJECT_OBSTRUCTED');
   if (name === 'NoSuchKey' || status === 404) return objectNotFound(key);
   if (status === 412) return objectChanged();
-  // Without a status there was no response, or it came too late.
+  // Without a status there was no response, or the response came too late.
   if (status === undefined || status === 401 || status === 403 || status === 429 || status >= 500) {
     return unavailable('The object store cannot be reached', error);
   }
