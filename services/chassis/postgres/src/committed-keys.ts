@@ -52,7 +52,7 @@ export async function committedUnder(
     : database.read(caller.tenantId, (db) => committedKeys(db).find(effectKey));
 }
 
-/** Effects of the tenant's requests with an `Idempotency-Key`, by their `effectKey`. */
+/** The committed effects of the tenant's requests with an `Idempotency-Key`, by `effectKey`. */
 export function committedKeys({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {

@@ -11,7 +11,7 @@ import { openDatabase } from '../src/database/open.ts';
 import type { Database, Migration, SchemaDeclaration, TenantDb } from '../src/database/types.ts';
 import { openPool } from '../src/driver/pool.ts';
 
-/** A statement that the server refuses with this SQLSTATE. */
+/** Runs a statement that the server refuses with this SQLSTATE. */
 const refuse = ({ knex }: TenantDb, code: string) =>
   knex.raw(`DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END $$`);
 const addNote = ({ knex, tenantId }: TenantDb, text: string) => knex('notes').insert({ tenant_id: tenantId, text });

@@ -103,7 +103,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   let closed = false;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** The settings of a transaction: a statement with numbered parameters, and their values. */
+  /** Returns the settings of a transaction: a statement with numbered parameters, and their values. */
   function settings(role: string, tenantId: number | undefined, readOnly = false): Opening['opening'] {
     const offsetMs = clockOffsetMs?.() ?? 0;
     const values = {

@@ -124,7 +124,7 @@ export function statementGroup(
       } catch (error) {
         // It is now unknown which of the statements the server has prepared.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
-        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // undefined if all were executed but the commit failed
+        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // undefined if the commit failed
         // Without a response the failed statement is unknown, because the server sends all results at the end.
         const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
         const texts = suspects.flatMap((config) => config?.text ?? []);

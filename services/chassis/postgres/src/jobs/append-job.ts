@@ -72,7 +72,7 @@ export async function appendJob(
     });
     if (id !== null) return { id, ...appended };
     if (verdict === 'near') await lockLimit();
-    // No row was inserted because a concurrent append of the key was claimed before: retry, and queue behind that job.
+    // If the verdict is not `near`, a concurrent append of the key was claimed before this insert: retry, and queue behind that job.
   }
 }
 

@@ -91,7 +91,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
     const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
     const none = Promise.resolve({ next: undefined, waiting: accepting });
     const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : none;
-    claiming.catch(() => undefined); // rejects if another process runs the job, which was not ended then
+    claiming.catch(() => undefined); // if another process runs the job, this rejects, and the job was not ended
     if (!(await ended)) return false;
     if (lease) lease.ending = true;
     const { next, waiting } = await claiming;

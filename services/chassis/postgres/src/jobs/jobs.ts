@@ -12,7 +12,7 @@ export interface NewJob<Data = unknown> {
   key: string;
   /** Any value that JSON can represent. */
   data: Data;
-  /** Delay in ms from now by the database's clock. Later jobs of the key wait for it. Default 0. */
+  /** Delay in ms from now by the database's clock. Later jobs of the key wait for this job. Default 0. */
   delayMs?: number | undefined;
   /** The result of the runner's `prepare`, if the caller already has it; `prepare` is not called then. */
   prepared?: unknown;

@@ -27,14 +27,14 @@ export const append = (database: Database, key: string, number: number) =>
 export const waiting = (database: Database): Promise<number> =>
   database.transactShared(async ({ knex }) => (await knex('outbox')).length);
 
-/** A relay that is stopped by the test's teardown. */
+/** Starts a relay, which the test's teardown stops. */
 export async function startRelay(
   t: ExecutionContext,
   database: Database,
   bus: RecordingBus,
   options: Partial<OutboxRelayOptions> = {},
 ) {
-  // No polling by default, so that the relay depends on being woken.
+  // Polling is off by default, so that the relay depends on wake-ups.
   const relay = outboxRelay({ database, bus, log: silent, pollMs: 60_000, firstRetryMs: 10, ...options });
   await relay.start();
   t.teardown(() => relay.stop());

@@ -28,7 +28,7 @@ export type Run = JobRun<string>;
 export const kind = 'effects.write';
 export const never = 3_600_000;
 
-/** A started runner that never polls, retries at once, and calls `work` before it writes the job's effect. */
+/** Starts a runner that never polls, retries at once, and calls `work` before it writes the job's effect. */
 export async function startRunner(
   t: ExecutionContext,
   database: Database,
@@ -75,7 +75,7 @@ export function append(database: Database, data: string, key: string, claimer: J
   return database.transact(1, (db) => jobs(withClaimer(db, claimer)).append({ kind, key, data }));
 }
 
-/** A transaction whose registry has this claimer instead of the registered runners. */
+/** Returns a transaction whose registry has this claimer instead of the registered runners. */
 export function withClaimer<Db extends Transaction>(db: Db, claimer: JobClaimer): Db {
   return { ...db, registry: { ...db.registry, runners: new Map([[claimer.kind, claimer]]) } };
 }
