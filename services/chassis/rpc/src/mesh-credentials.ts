@@ -8,8 +8,8 @@ import {
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 
 /**
- * Credentials of a client: it presents its own certificate, and requires that the server's certificate is from the mesh's authorities and
- * has the called name.
+ * Returns the credentials of a client. The client presents its own certificate, and requires that the server's certificate is from the
+ * mesh's authorities and has the called name.
  */
 export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials {
   if (!tls) return channel.createInsecure();
@@ -17,7 +17,7 @@ export function channelCredentials(tls: MeshTls | undefined): ChannelCredentials
   return experimental.createCertificateProviderChannelCredentials(provider, provider);
 }
 
-/** Credentials of a server: it refuses clients without a certificate of the mesh's authorities. */
+/** Returns the credentials of a server. The server refuses clients without a certificate of the mesh's authorities. */
 export function serverCredentials(tls: MeshTls | undefined): ServerCredentials {
   if (!tls) return server.createInsecure();
   const provider = providerOf(tls);

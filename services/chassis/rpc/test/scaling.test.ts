@@ -30,7 +30,7 @@ function calling(call: () => Promise<unknown>) {
 }
 
 const { methods } = EvaluationServiceDefinition;
-/** Not marked as idempotent: a retry would hide that a call was refused. */
+/** The method is not marked as idempotent, because a retry would hide that a call was refused. */
 const definition = {
   ...EvaluationServiceDefinition,
   methods: { getEvaluation: { ...methods.getEvaluation, options: {} } },
