@@ -308,7 +308,7 @@ function endingNotes(onTenantEnd: TenantEnd<object, UnitConfig> | TenantClosing)
   );
 }
 
-/** The event that identity publishes when a tenant is deleted. */
+/** Returns the event that identity publishes when a tenant is deleted. */
 function deletion(tenantId: number): Envelope {
   const data = TenantDeleted.encode({ tenantId, deletedAt: new Date() }).finish();
   const about = { id: randomUUID(), source: 'identity', key: String(tenantId), tenantId, time: new Date() };
