@@ -64,7 +64,7 @@ function splitText(text: string | string[], { deltas = 'word' }: ModelAnswer): s
   return text.match(/\s*\S+\s*$|\s*\S+|\s+$/gu) ?? [];
 }
 
-/** The calls of an answer. */
+/** Returns the calls of an answer. */
 export function callsOf({ toolCalls = [], argumentDeltas = 'whole' }: ModelAnswer): NumberedCall[] {
   return toolCalls.map(({ name, arguments: given = {}, argumentsText, id }, index) => {
     const text = argumentsText ?? JSON.stringify(given);
@@ -101,7 +101,7 @@ export function splitBytes(bytes: Buffer, packets: NonNullable<ModelAnswer['pack
   return [...parts, bytes.subarray(from)];
 }
 
-/** A server-sent event. */
+/** Returns the bytes of a server-sent event. */
 export function sse(data: unknown, type?: string): Buffer {
   const event = type === undefined ? '' : `event: ${type}\n`;
   return Buffer.from(`${event}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);

@@ -21,7 +21,7 @@ export interface SchemaPool {
 /** How many schemas the tests of one process use at once. */
 export const maxSchemasInUse = 5;
 
-/** The name prefix of the schemas of a declaration. It changes with the declaration. */
+/** Returns the name prefix of the schemas of a declaration. The prefix changes with the declaration. */
 export async function poolName(schema: SchemaDeclaration): Promise<string> {
   return `test_${schema.name.slice(0, 20)}_${(await schemaHash(schema)).slice(0, 12)}`;
 }
@@ -84,7 +84,7 @@ type Connection = Pick<Client, 'query'>;
  */
 async function processConnection(url: string): Promise<Connection> {
   const client: Client & { ref?(): void; unref?(): void } = new Client(url); // the types of `pg` lack `ref` and `unref`
-  client.on('error', () => undefined); // after a loss while idle, the next statement fails
+  client.on('error', () => undefined); // a connection lost while idle shows at the next statement
   await client.connect();
   client.unref?.();
   let running = 0;

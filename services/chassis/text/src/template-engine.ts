@@ -37,7 +37,7 @@ export function templateEngine(textForm: (value: unknown) => string = plainTextF
   return liquid;
 }
 
-/** Numbers and booleans as text, lists separated by commas, objects as JSON. */
+/** Formats numbers and booleans as text, lists separated by commas, objects as JSON. */
 export function plainTextForm(value: unknown): string {
   if (Array.isArray(value)) return value.map((each) => (isText(each) ? String(each) : JSON.stringify(each))).join(', ');
   return isText(value) ? String(value) : JSON.stringify(value);

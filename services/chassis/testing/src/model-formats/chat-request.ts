@@ -10,7 +10,7 @@ interface Parts {
   schema: unknown;
 }
 
-/** A request for a stream in OpenAI's terms. */
+/** Makes a request for a stream in OpenAI's terms. */
 export function chatRequest({ model, system, messages, maxTokens, schema }: Parts): ChatRequestBody {
   return {
     model,

@@ -13,7 +13,7 @@ export const openaiFormat: ModelFormat = {
       : undefined,
   streamType: 'text/event-stream',
   opening: ({ request }) => [chunk(request, { delta: { role: 'assistant', content: '' }, finish_reason: null })],
-  // Not in OpenAI's own format, but in that of compatible servers.
+  // OpenAI's own format has no thoughts; compatible servers send them like this.
   thought: ({ request }, text) => chunk(request, { delta: { reasoning_content: text }, finish_reason: null }),
   delta: ({ request }, content) => chunk(request, { delta: { content }, finish_reason: null }),
   toolCall({ request, signature }, { index, id, name, pieces }) {
@@ -43,7 +43,7 @@ export const openaiFormat: ModelFormat = {
     }),
 };
 
-/** An answer without a stream. */
+/** Returns an answer that is not streamed. */
 export function wholeAnswer(answering: Answering, content: string, calls: NumberedCall[]) {
   const { request, finish } = answering;
   const tool_calls = calls.map(({ id, name, text }) => ({ id, type: 'function', function: { name, arguments: text } }));
