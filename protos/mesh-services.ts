@@ -6,7 +6,10 @@ import { IdentityServiceDefinition } from './gen/parley/identity/v1/identity.ts'
 import { KnowledgeServiceDefinition } from './gen/parley/knowledge/v1/knowledge.ts';
 import { SessionServiceDefinition } from './gen/parley/session/v1/session.ts';
 
-/** The gRPC service that other units call, by the name of the unit that serves it. A unit that names one in its `calls` gets a client of it. */
+/**
+ * The gRPC services that units offer to other units, by the name of the serving unit. A unit gets a client of every service that its
+ * `calls` lists.
+ */
 export const meshServices = {
   action: ActionServiceDefinition,
   agent: AgentServiceDefinition,
@@ -19,5 +22,5 @@ export const meshServices = {
 
 export type MeshServices = typeof meshServices;
 
-/** The name of a unit that others call. */
+/** The name of a unit that other units call. */
 export type MeshService = keyof MeshServices;

@@ -26,36 +26,36 @@ export interface ToolRef {
 export interface ConnectorTool {
   /** The connector. */
   connectorId: number;
-  /** The tool's name, as its server has it. */
+  /** The tool's name on the connector's server. */
   name: string;
 }
 
-/** Names connectors and actions. */
+/** Connectors and actions to check. */
 export interface CheckToolsRequest {
-  /** At most 100. */
+  /** At most 100 tools. */
   tools: ToolRef[];
 }
 
-/** All of them exist. */
+/** All tools exist. */
 export interface CheckToolsResponse {
 }
 
-/** Asks for descriptions. */
+/** Tools to describe. */
 export interface DescribeToolsRequest {
-  /** At most 20. */
+  /** At most 20 tools. */
   tools: ToolRef[];
   /**
-   * Time limit of the answer in ms; a connector that has not answered by then is missing. 0: this service's own limit, which is also the
+   * Time limit in ms. Tools of a connector that has not responded by then are missing. 0: this service's own limit, which is also the
    * maximum.
    */
   timeLimitMs: number;
 }
 
-/** Descriptions. */
+/** Descriptions of the tools. */
 export interface DescribeToolsResponse {
   /** The tools that can be called. */
   tools: ToolDescription[];
-  /** The tools that cannot. */
+  /** The tools that cannot be called. */
   missing: MissingTool[];
 }
 
@@ -83,9 +83,9 @@ export interface MissingTool {
   errorKind: string;
 }
 
-/** Asks for tools and connectors. */
+/** Connectors whose tools are listed. */
 export interface ListToolsRequest {
-  /** The connectors whose tools are listed; unknown ones are skipped. */
+  /** Ids of the connectors; unknown connectors are skipped. */
   connectorIds: number[];
   /** Lists the tools of all connectors. */
   ofAll: boolean;
@@ -93,7 +93,7 @@ export interface ListToolsRequest {
   described: boolean;
 }
 
-/** Connectors and tools. */
+/** Connectors, tools and actions of a tenant. */
 export interface ListToolsResponse {
   /** All connectors of the tenant, by id. */
   connectors: ListedConnector[];
@@ -106,19 +106,19 @@ export interface ListToolsResponse {
 
 /** A connector of the tenant. */
 export interface ListedConnector {
-  /** Its id. */
+  /** The connector's id. */
   id: number;
-  /** Its name. */
+  /** The connector's name. */
   name: string;
-  /** The reason why its tools are not listed, a `CallResult.error_kind`; empty if they are listed or were not requested. */
+  /** The reason why the connector's tools are not listed, a `CallResult.error_kind`; empty if they are listed or were not requested. */
   errorKind: string;
 }
 
-/** The idempotency key of a call, which then happens once. */
+/** The idempotency key of a call: calls with the same turn and call are made once. */
 export interface CallKey {
-  /** The turn, or the run of a workflow; the same in every attempt at it. */
+  /** The turn, or the run of a workflow. All attempts at a turn use the same value. */
   turn: string;
-  /** The call in its turn, e.g. `2.0`: the second round's first; the same in every attempt. */
+  /** The call within the turn, e.g. `2.0` for the first call of the second round. All attempts at a turn use the same value. */
   call: string;
   /** The caller's state for continuing after this call in another process, stored encrypted; at most 100 KB. */
   note: Buffer;
@@ -130,7 +130,7 @@ export interface CallToolRequest {
   tool?:
     | ConnectorTool
     | undefined;
-  /** Its arguments, a JSON object. */
+  /** The arguments, a JSON object. */
   argumentsJson: string;
   /** The idempotency key. */
   key?:
@@ -142,7 +142,7 @@ export interface CallToolRequest {
   agentId?:
     | number
     | undefined;
-  /** The conversation that it is for, for the log of calls. */
+  /** The conversation for which the tool is called, for the log of calls. */
   sessionId?: number | undefined;
 }
 
@@ -156,7 +156,7 @@ export interface CallToolResponse {
 export interface CallActionRequest {
   /** The action. */
   actionId: number;
-  /** Its arguments, a JSON object. */
+  /** The arguments, a JSON object. */
   argumentsJson: string;
   /** The idempotency key. */
   key?:
@@ -168,7 +168,7 @@ export interface CallActionRequest {
   agentId?:
     | number
     | undefined;
-  /** The conversation that it is for, for the log of calls. */
+  /** The conversation for which the action is called, for the log of calls. */
   sessionId?:
     | number
     | undefined;
@@ -180,7 +180,7 @@ export interface CallActionRequest {
 export interface LinkedIdentity {
   /** The product, e.g. `PARTNER_A`. */
   product: string;
-  /** The identity in it, as the provider has given it. */
+  /** The person's identity in the product, as the provider returned it. */
   subject: string;
 }
 
@@ -196,15 +196,15 @@ export interface CallResult {
    * The error kind for a workflow's `onError` and a model; empty on success. Nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`,
    * `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW`, `TOO_MANY_CALLS`, `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`,
    * `CREDENTIAL_UNAVAILABLE`. A response arrived: `HTTP_STATUS`, `TOOL_NOT_FOUND`, `TOOL_FAILED`, `CONNECTOR_UNAUTHORIZED`, or
-   * `ARGUMENTS_REFUSED` by the tool itself. Otherwise: `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (it began, and its outcome is
+   * `ARGUMENTS_REFUSED` by the tool itself. Otherwise: `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (the call began, and its outcome is
    * unknown), `CALL_CANCELLED`, `CALL_FAILED`, or a reason of the outbound guard, e.g. `REMOTE_TOO_SLOW`.
    */
   errorKind: string;
-  /** A sentence for people, without any text of the remote; empty on success. */
+  /** A sentence for people, without any text of the remote server; empty on success. */
   errorMessage: string;
   /** HTTP status of an action's response; 0 if there was none. */
   status: number;
-  /** Headers of an action's answer that matter, in lower case, e.g. `content-type`, `retry-after`, `location`. */
+  /** Relevant headers of an action's response, in lower case, e.g. `content-type`, `retry-after`, `location`. */
   headers: { [key: string]: string };
   /** The body, or the content of a tool's result. */
   body?:
@@ -217,7 +217,7 @@ export interface CallResult {
     | undefined;
   /** Whether the body was cut at 1 MB. */
   truncated: boolean;
-  /** From its start to its end, in ms. */
+  /** Duration of the call in ms. */
   durationMs: number;
 }
 
@@ -226,9 +226,9 @@ export interface CallResult_HeadersEntry {
   value: string;
 }
 
-/** Names a turn. */
+/** The turn whose calls are listed. */
 export interface ListTurnCallsRequest {
-  /** See `CallKey`. */
+  /** The turn's value in `CallKey`. */
   turn: string;
 }
 
@@ -238,9 +238,9 @@ export interface ListTurnCallsResponse {
   calls: TurnCall[];
 }
 
-/** A call that was begun. */
+/** A call that has begun. */
 export interface TurnCall {
-  /** Its key, with its note. */
+  /** The call's key, with the note. */
   key?:
     | CallKey
     | undefined;
@@ -248,13 +248,13 @@ export interface TurnCall {
   ref?:
     | ToolRef
     | undefined;
-  /** Its arguments, a JSON object. */
+  /** The arguments, a JSON object. */
   argumentsJson: string;
   /** The outcome; absent while the call runs in a live process. */
   result?:
     | CallResult
     | undefined;
-  /** When it was begun. */
+  /** Time at which the call began. */
   begunAt?: Date | undefined;
 }
 
@@ -2001,15 +2001,15 @@ export const TurnCall: MessageFns<TurnCall> = {
 };
 
 /**
- * Action's API for other services: calls of connectors' tools and of custom actions, each made once. The outcome of such a call, failures
- * of the remote included, is a result and not an error.
+ * Action's API for other services: calls of connectors' tools and of custom actions. A call is made at most once. The outcome of a call,
+ * including a failure of the remote server, is a result and not an error.
  */
 export type ActionServiceDefinition = typeof ActionServiceDefinition;
 export const ActionServiceDefinition = {
   name: "ActionService",
   fullName: "parley.action.v1.ActionService",
   methods: {
-    /** Whether all of these connectors and actions are the caller's tenant's. NOT_FOUND when one is absent, deleted or another tenant's. */
+    /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
     checkTools: {
       name: "CheckTools",
       requestType: CheckToolsRequest as typeof CheckToolsRequest,
@@ -2031,8 +2031,8 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * The connectors and actions that the tenant has, by id, and the tools of some connectors, or all. Asks those for their tools, at most
-     * every 60 s.
+     * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
+     * tools at most every 60 s.
      */
     listTools: {
       name: "ListTools",
@@ -2043,9 +2043,9 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
-     * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
-     * that are not a JSON object.
+     * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first call; a call
+     * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments that are
+     * not a JSON object.
      */
     callTool: {
       name: "CallTool",
@@ -2055,7 +2055,7 @@ export const ActionServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The same for a custom action. */
+    /** Calls a custom action, under the same rules as CallTool. */
     callAction: {
       name: "CallAction",
       requestType: CallActionRequest as typeof CallActionRequest,
@@ -2065,8 +2065,8 @@ export const ActionServiceDefinition = {
       options: {},
     },
     /**
-     * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
-     * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
+     * Lists the calls that a turn has begun, in order, so that a process that takes over the turn can continue after them. Calls are kept for
+     * 24 hours. Bodies are truncated to 128 KB here; repeating a call returns its whole body.
      */
     listTurnCalls: {
       name: "ListTurnCalls",
@@ -2080,7 +2080,7 @@ export const ActionServiceDefinition = {
 } as const;
 
 export interface ActionServiceImplementation<CallContextExt = {}> {
-  /** Whether all of these connectors and actions are the caller's tenant's. NOT_FOUND when one is absent, deleted or another tenant's. */
+  /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
   checkTools(
     request: CheckToolsRequest,
     context: CallContext & CallContextExt,
@@ -2094,24 +2094,24 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DescribeToolsResponse>>;
   /**
-   * The connectors and actions that the tenant has, by id, and the tools of some connectors, or all. Asks those for their tools, at most
-   * every 60 s.
+   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
+   * tools at most every 60 s.
    */
   listTools(request: ListToolsRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListToolsResponse>>;
   /**
-   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
-   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
-   * that are not a JSON object.
+   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first call; a call
+   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments that are
+   * not a JSON object.
    */
   callTool(request: CallToolRequest, context: CallContext & CallContextExt): Promise<DeepPartial<CallToolResponse>>;
-  /** The same for a custom action. */
+  /** Calls a custom action, under the same rules as CallTool. */
   callAction(
     request: CallActionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CallActionResponse>>;
   /**
-   * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
-   * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
+   * Lists the calls that a turn has begun, in order, so that a process that takes over the turn can continue after them. Calls are kept for
+   * 24 hours. Bodies are truncated to 128 KB here; repeating a call returns its whole body.
    */
   listTurnCalls(
     request: ListTurnCallsRequest,
@@ -2120,7 +2120,7 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
 }
 
 export interface ActionServiceClient<CallOptionsExt = {}> {
-  /** Whether all of these connectors and actions are the caller's tenant's. NOT_FOUND when one is absent, deleted or another tenant's. */
+  /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
   checkTools(
     request: DeepPartial<CheckToolsRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -2134,24 +2134,24 @@ export interface ActionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<DescribeToolsResponse>;
   /**
-   * The connectors and actions that the tenant has, by id, and the tools of some connectors, or all. Asks those for their tools, at most
-   * every 60 s.
+   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
+   * tools at most every 60 s.
    */
   listTools(request: DeepPartial<ListToolsRequest>, options?: CallOptions & CallOptionsExt): Promise<ListToolsResponse>;
   /**
-   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first; a call
-   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments
-   * that are not a JSON object.
+   * Calls a tool of a connector. A repeated call, with the same `key`.turn and `key`.call, returns the result of the first call; a call
+   * that has begun is never sent again. Cancelling the request cancels the call. INVALID_ARGUMENT for an invalid key or arguments that are
+   * not a JSON object.
    */
   callTool(request: DeepPartial<CallToolRequest>, options?: CallOptions & CallOptionsExt): Promise<CallToolResponse>;
-  /** The same for a custom action. */
+  /** Calls a custom action, under the same rules as CallTool. */
   callAction(
     request: DeepPartial<CallActionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CallActionResponse>;
   /**
-   * Lists the calls that a turn has begun, in order, so that a process that takes the turn over can continue after them. They are
-   * kept for 24 hours. Bodies are truncated to 128 KB here; repeating the call returns the whole body.
+   * Lists the calls that a turn has begun, in order, so that a process that takes over the turn can continue after them. Calls are kept for
+   * 24 hours. Bodies are truncated to 128 KB here; repeating a call returns its whole body.
    */
   listTurnCalls(
     request: DeepPartial<ListTurnCallsRequest>,

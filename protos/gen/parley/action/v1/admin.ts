@@ -13,17 +13,17 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface PartnerCredential {
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   partner: string;
-  /** When it was stored. */
+  /** Time at which the credential was stored. */
   updatedAt?: Date | undefined;
 }
 
-/** Names a tenant. */
+/** The tenant whose credentials are listed. */
 export interface ListPartnerCredentialsRequest {
   /** The tenant. */
   tenantId: number;
 }
 
-/** Its credentials. */
+/** The tenant's credentials. */
 export interface ListPartnerCredentialsResponse {
   /** Credentials ordered by partner. */
   credentials: PartnerCredential[];
@@ -35,15 +35,15 @@ export interface PutPartnerCredentialRequest {
   tenantId: number;
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   partner: string;
-  /** Sent as a bearer token; at most 4,096 characters of a header. */
+  /** The value, which is sent as a bearer token: at most 4,096 characters that are valid in a header. */
   value: string;
 }
 
-/** It is stored. */
+/** The credential is stored. */
 export interface PutPartnerCredentialResponse {
 }
 
-/** Names a credential. */
+/** The credential to remove. */
 export interface RemovePartnerCredentialRequest {
   /** The tenant. */
   tenantId: number;
@@ -51,25 +51,25 @@ export interface RemovePartnerCredentialRequest {
   partner: string;
 }
 
-/** It is removed. */
+/** The credential is removed. */
 export interface RemovePartnerCredentialResponse {
 }
 
-/** An action to make. */
+/** The action to create. */
 export interface CreatePartnerActionRequest {
   /** The tenant. */
   tenantId: number;
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
-  /** This field and the following ones are those of `CreateCustomActionInput` in the GraphQL schema. */
+  /** The action's name. This field and the following ones are the same as in `CreateCustomActionInput` of the GraphQL schema. */
   name: string;
   /** The endpoint. */
   url: string;
-  /** Empty: POST. */
+  /** The HTTP method. Empty: POST. */
   method: string;
-  /** Empty for no description. */
+  /** The description; empty if there is none. */
   description: string;
-  /** The JSON Schema of its arguments; empty: any object. */
+  /** The JSON Schema of the arguments; empty: any object. */
   schema: string;
 }
 
@@ -79,13 +79,13 @@ export interface CreatePartnerActionResponse {
   action?: PartnerAction | undefined;
 }
 
-/** An action that an operator has made. */
+/** An action that an operator has created. */
 export interface PartnerAction {
-  /** Its id. */
+  /** The action's id. */
   id: number;
-  /** Its tenant. */
+  /** The action's tenant. */
   tenantId: number;
-  /** Its name. */
+  /** The action's name. */
   name: string;
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
@@ -101,25 +101,25 @@ export interface ListAuditRequest {
   tenant?:
     | number
     | undefined;
-  /** At most this many, up to 200; 0: 50. */
+  /** Maximum number of entries, at most 200; 0: 50. */
   first: number;
   /** Only entries before this id; 0: from the newest. */
   before: number;
 }
 
-/** Some entries. */
+/** A page of entries. */
 export interface ListAuditResponse {
-  /** Newest first. */
+  /** Entries, newest first. */
   entries: AuditEntry[];
-  /** `before` for the next page; absent on the last one. */
+  /** `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
 /** A change made by an operator. */
 export interface AuditEntry {
-  /** Its id. */
+  /** The entry's id. */
   id: number;
-  /** When. */
+  /** The time of the change. */
   at?:
     | Date
     | undefined;
@@ -129,7 +129,7 @@ export interface AuditEntry {
   action: string;
   /** The tenant. */
   tenantId: number;
-  /** Its details, a JSON object. */
+  /** Details of the change, a JSON object. */
   factsJson: string;
   /** The id of the request, as in logs and traces. */
   requestId: string;
@@ -1117,15 +1117,15 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * Action's API for the platform's operators (scripts/admin). Only for callers of the kind `operator` that OPERATOR_KEY
- * signs. Every change is written to an audit in the transaction that makes it; no credential is in it, nor in an answer.
+ * Action's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token OPERATOR_KEY has
+ * signed. Every change is written to an audit in the same transaction. Neither the audit nor a response contains a credential.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {
   name: "AdminService",
   fullName: "parley.action.v1.AdminService",
   methods: {
-    /** The partners that a tenant has credentials of. Their values are never shown. */
+    /** Lists the partners for which a tenant has credentials. The values are never returned. */
     listPartnerCredentials: {
       name: "ListPartnerCredentials",
       requestType: ListPartnerCredentialsRequest as typeof ListPartnerCredentialsRequest,
@@ -1134,7 +1134,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Stores the credential that a tenant calls a partner with, encrypted, in place of an earlier one. NOT_FOUND for an absent tenant. */
+    /** Stores the credential with which a tenant calls a partner, encrypted. Replaces an earlier credential. NOT_FOUND for an absent tenant. */
     putPartnerCredential: {
       name: "PutPartnerCredential",
       requestType: PutPartnerCredentialRequest as typeof PutPartnerCredentialRequest,
@@ -1152,7 +1152,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Makes a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
+    /** Creates a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
     createPartnerAction: {
       name: "CreatePartnerAction",
       requestType: CreatePartnerActionRequest as typeof CreatePartnerActionRequest,
@@ -1161,7 +1161,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Audit log of operators' changes in this service, newest first. */
+    /** Lists operators' changes in this service, newest first. */
     listAudit: {
       name: "ListAudit",
       requestType: ListAuditRequest as typeof ListAuditRequest,
@@ -1174,12 +1174,12 @@ export const AdminServiceDefinition = {
 } as const;
 
 export interface AdminServiceImplementation<CallContextExt = {}> {
-  /** The partners that a tenant has credentials of. Their values are never shown. */
+  /** Lists the partners for which a tenant has credentials. The values are never returned. */
   listPartnerCredentials(
     request: ListPartnerCredentialsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListPartnerCredentialsResponse>>;
-  /** Stores the credential that a tenant calls a partner with, encrypted, in place of an earlier one. NOT_FOUND for an absent tenant. */
+  /** Stores the credential with which a tenant calls a partner, encrypted. Replaces an earlier credential. NOT_FOUND for an absent tenant. */
   putPartnerCredential(
     request: PutPartnerCredentialRequest,
     context: CallContext & CallContextExt,
@@ -1189,22 +1189,22 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RemovePartnerCredentialRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemovePartnerCredentialResponse>>;
-  /** Makes a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
+  /** Creates a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
   createPartnerAction(
     request: CreatePartnerActionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CreatePartnerActionResponse>>;
-  /** Audit log of operators' changes in this service, newest first. */
+  /** Lists operators' changes in this service, newest first. */
   listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
 export interface AdminServiceClient<CallOptionsExt = {}> {
-  /** The partners that a tenant has credentials of. Their values are never shown. */
+  /** Lists the partners for which a tenant has credentials. The values are never returned. */
   listPartnerCredentials(
     request: DeepPartial<ListPartnerCredentialsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListPartnerCredentialsResponse>;
-  /** Stores the credential that a tenant calls a partner with, encrypted, in place of an earlier one. NOT_FOUND for an absent tenant. */
+  /** Stores the credential with which a tenant calls a partner, encrypted. Replaces an earlier credential. NOT_FOUND for an absent tenant. */
   putPartnerCredential(
     request: DeepPartial<PutPartnerCredentialRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -1214,12 +1214,12 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemovePartnerCredentialRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemovePartnerCredentialResponse>;
-  /** Makes a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
+  /** Creates a custom action that calls a partner with the tenant's credential. NOT_FOUND for an absent tenant. */
   createPartnerAction(
     request: DeepPartial<CreatePartnerActionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CreatePartnerActionResponse>;
-  /** Audit log of operators' changes in this service, newest first. */
+  /** Lists operators' changes in this service, newest first. */
   listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 

@@ -31,19 +31,19 @@ export namespace Role {
   export type UNRECOGNIZED = typeof Role.UNRECOGNIZED;
 }
 
-/** Names an agent. */
+/** The agent to return. */
 export interface GetAgentRequest {
   /** The agent. */
   agentId: number;
 }
 
-/** An agent's facts. */
+/** An agent's data. */
 export interface GetAgentResponse {
   /** The agent. */
   agent?: Agent | undefined;
 }
 
-/** Names an agent, or describes one. */
+/** An agent, by id or description. */
 export interface ResolveEmbedAgentRequest {
   /** The agent. */
   agent?:
@@ -51,16 +51,16 @@ export interface ResolveEmbedAgentRequest {
     /** An existing agent. */
     { $case: "agentId"; value: number }
     | //
-    /** An agent to create, unless it was created before. */
+    /** A description; its agent is created unless it exists. */
     { $case: "persona"; value: Persona }
     | undefined;
 }
 
-/** An agent as an embedding application describes it. */
+/** An embedding application's description of an agent. */
 export interface Persona {
-  /** Its name. */
+  /** The agent's name. */
   name: string;
-  /** The system prompt that defines it. */
+  /** The system prompt that defines the agent. */
   personaPrompt: string;
   /** Free-text role label. */
   position: string;
@@ -80,7 +80,7 @@ export interface ResolveEmbedAgentResponse {
   avatar?: Avatar | undefined;
 }
 
-/** Looks and voice of an agent. Each setting is the agent's, else the tenant's, else the platform's. */
+/** Looks and voice of an agent. Every setting comes from the agent, else from the tenant, else from the platform. */
 export interface Avatar {
   /** File name of the 3D model. */
   glb: string;
@@ -92,11 +92,11 @@ export interface Avatar {
   ttsLang: string;
   /** Language of the lip-sync module, e.g. `en`. */
   lipsyncLang: string;
-  /** 0.25 to 4; 1 is normal. */
+  /** Speed of the voice, 0.25 to 4; 1 is normal. */
   speakingRate: number;
-  /** How loud the person must be to count as speaking, 0 to 1. */
+  /** Minimum volume at which the person counts as speaking, 0 to 1. */
   vadThreshold: number;
-  /** The hosted video avatar; absent for one that the client draws. */
+  /** The hosted video avatar; absent if the client draws the avatar. */
   hosted?: HostedAvatar | undefined;
 }
 
@@ -108,13 +108,13 @@ export interface HostedAvatar {
   vendorAvatarModel: string;
 }
 
-/** The facts of an agent that other services need. */
+/** The data of an agent that other services need. */
 export interface Agent {
-  /** Its id. */
+  /** The agent's id. */
   id: number;
-  /** Its name. */
+  /** The agent's name. */
   name: string;
-  /** The system prompt that defines it. */
+  /** The system prompt that defines the agent. */
   personaPrompt: string;
   /** Free-text role label. */
   position: string;
@@ -124,23 +124,23 @@ export interface Agent {
   openingGreeting: string;
   /** The contract's AgentUseCase, e.g. `INTERVIEW`. */
   useCase: string;
-  /** False while its status is INACTIVE. */
+  /** False while the agent's status is INACTIVE. */
   active: boolean;
-  /** True once it has been deleted. */
+  /** True if the agent is deleted. */
   deleted: boolean;
   /** The attached workflow. */
   workflowId?:
     | number
     | undefined;
-  /** Replaces the default instructions of the evaluation; empty for those. A Liquid template. */
+  /** A Liquid template that replaces the default instructions of the evaluation; empty: the default instructions. */
   evaluationPromptTemplate: string;
-  /** The agent's own labels; absent when it has none, present and empty when it wants no label. */
+  /** The agent's own labels; absent if the agent has none, present and empty if its evaluations use no labels. */
   evaluationRecommendationLabels?: Labels | undefined;
 }
 
-/** Labels that an evaluation's recommendation is one of. */
+/** The labels from which an evaluation's recommendation is chosen. */
 export interface Labels {
-  /** In the owner's order. */
+  /** Labels, in the order that the owner chose. */
   labels: string[];
 }
 
@@ -152,21 +152,21 @@ export interface ConversationMessage {
   text: string;
 }
 
-/** Asks for one reply, or stops it. */
+/** Requests a reply, or stops it. */
 export interface RunTurnRequest {
   /** The agent that replies. */
   agentId: number;
   /** The conversation, for metering and traces. */
   sessionId: number;
-  /** Unique to this attempt at this turn: spend is recorded once for it. */
+  /** Unique to this attempt at this turn. Spend is recorded once per call id. */
   callId: string;
-  /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. Empty where `opens`. */
+  /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. Empty if `opens`. */
   history: ConversationMessage[];
-  /** Names the turn, the same in every attempt at it: a call of a tool is made once for it. */
+  /** Identifies the turn, in all attempts at it, so that every tool call is made once per turn. */
   turnKey: string;
-  /** Whether an earlier attempt may have called tools. Then its calls are read, and the reply continues after them. */
+  /** Whether an earlier attempt may have called tools. If so, the earlier calls are read, and the reply continues after them. */
   resumes: boolean;
-  /** The person's id at the tenant's, for workflows; may be empty. */
+  /** The person's id in the tenant's own system, for workflows; may be empty. */
   clientExternalId: string;
   /** Metadata of the session as JSON, for workflows; empty if there is none. */
   metadataJson: string;
@@ -184,17 +184,17 @@ export interface RunTurnRequest {
    */
   includesEarlierUsage: boolean;
   /**
-   * Whether the agent speaks first: a model words its greeting, based on the opening greeting if it has one and no workflow. No
-   * workflow, tool or search is used; the spend counts as `greeting`.
+   * Whether the agent speaks first. A model then writes the greeting, based on the agent's opening greeting if it has one and no workflow.
+   * No workflow, tool or search is used; the spend counts as `greeting`.
    */
   opens: boolean;
   /** The person's identity in products of the identity provider, for actions with the credential source SESSION_*. */
   linkedIdentities: LinkedIdentity[];
-  /** In a later message: ends the reply. All other fields are ignored then. */
+  /** Ends the reply. Only in a later message, whose other fields are ignored. */
   stop: boolean;
 }
 
-/** The next part of a turn. The end of the stream is the end of the reply: the usage sent last is then exact. */
+/** The next part of a turn. The stream ends with the reply; the last usage is then exact. */
 export interface RunTurnResponse {
   /** Text to append; may be empty. */
   text: string;
@@ -203,55 +203,55 @@ export interface RunTurnResponse {
     | TurnUsage
     | undefined;
   /**
-   * The passages that the model gets, sent before the text of its reply; they replace earlier ones. Absent if they have not
+   * The passages that the model receives, sent before the text of its reply. They replace earlier passages. Absent if they have not
    * changed, the agent has no knowledge bases, or the search failed.
    */
   citations?:
     | Citations
     | undefined;
-  /** A call of a tool or an action, when it begins and when it ends. One that an earlier attempt began comes again. */
+  /** A call of a tool or an action, sent when the call begins and when it ends. Calls that an earlier attempt began are sent again. */
   toolCall?:
     | ToolCall
     | undefined;
-  /** The card, table or list to show with the text, JSON, as a workflow's response has it: at most once, with the last text. */
+  /** The card, table or list to show with the text, from a workflow's response, as JSON. Sent at most once, with the last text. */
   structuredContentJson: string;
   /** Why the reply ended, as FinishReason of the contract. Sent with the last part; empty before, or if unknown. */
   finishReason: string;
 }
 
-/** The usage to store if the turn ends here: the total of its calls so far. Figures of a running request are estimates. */
+/** The usage to store if the turn ends now: the total of the turn's calls so far. Figures of a running request are estimates. */
 export interface TurnUsage {
   /** Input tokens. */
   tokensIn: number;
   /** Output tokens, including hidden reasoning tokens. */
   tokensOut: number;
-  /** Their cost in 1e-8 USD. */
+  /** Cost of the tokens in 1e-8 USD. */
   costUsdE8: bigint;
   /** Context size of the last request in tokens; 0 while no model is called, i.e. before the first request and between two requests. */
   contextTokens: number;
-  /** The provider that was asked last for the reply, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`; empty before. */
+  /** The provider of the reply's last request, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`; empty before the first request. */
   providerId: string;
-  /** The model that was asked last for the reply; empty before. */
+  /** The model of the reply's last request; empty before the first request. */
   modelId: string;
-  /** Whether the figures are estimates, because the provider has sent none so far. */
+  /** Whether the figures are estimates, because the provider has not sent any so far. */
   estimated: boolean;
 }
 
-/** Asks for one completion. */
+/** A request for one completion. */
 export interface GenerateRequest {
   /** The agent whose overrides choose the model. */
   agentId: number;
-  /** The conversation it is for. */
+  /** The conversation that needs the completion. */
   sessionId: number;
-  /** The purpose that the spend is recorded under, e.g. `evaluation`. */
+  /** The purpose under which the spend is recorded, e.g. `evaluation`. */
   operation: string;
-  /** Unique to this call: spend is recorded once for it. */
+  /** Unique to this call. Spend is recorded once per call id. */
   callId: string;
   /** The instructions. */
   system: string;
   /** The input of the task. */
   prompt: string;
-  /** When set, the answer is JSON that this JSON Schema describes; not guaranteed: check it. */
+  /** If set, the model is asked for JSON that matches this JSON Schema. A match is not guaranteed, so the caller must check it. */
   jsonSchemaJson: string;
   /** Maximum number of output tokens; must be at least 1. The model's own maximum is the upper bound and the default. */
   maxOutputTokens?:
@@ -263,7 +263,7 @@ export interface GenerateRequest {
 
 /** One completion. */
 export interface GenerateResponse {
-  /** The text, or the requested JSON. Empty when `offline`. */
+  /** The text, or the requested JSON. Empty if `offline`. */
   text: string;
   /** True if no model is configured. The offline model cannot replace it here, so the caller must continue without a result. */
   offline: boolean;
@@ -281,7 +281,7 @@ export interface GenerateResponse {
   finishReason: string;
 }
 
-/** Names an agent. */
+/** The agent whose model is described. */
 export interface DescribeModelRequest {
   /** The agent whose overrides choose the model. */
   agentId: number;
@@ -289,11 +289,11 @@ export interface DescribeModelRequest {
 
 /** A model. */
 export interface DescribeModelResponse {
-  /** True when no model is configured and only the offline one could answer. */
+  /** True if no model is configured, so that only the offline model could answer. */
   offline: boolean;
-  /** Tokens of request and answer together, at most; 0 when `offline`. */
+  /** Maximum number of tokens of request and answer together; 0 if `offline`. */
   contextTokens: number;
-  /** Tokens of an answer, at most; 0 when `offline`. */
+  /** Maximum number of tokens of an answer; 0 if `offline`. */
   maxOutputTokens: number;
   /** The provider that would answer. */
   providerId: string;
@@ -301,19 +301,19 @@ export interface DescribeModelResponse {
   modelId: string;
 }
 
-/** Names an agent. */
+/** The agent whose external sync is returned. */
 export interface GetExternalSyncRequest {
   /** The agent. */
   agentId: number;
 }
 
-/** The agent's external sync, as it is now. */
+/** The current external sync of the agent. */
 export interface GetExternalSyncResponse {
-  /** Empty: nothing is posted. */
+  /** The URL to post to. Empty: nothing is posted. */
   url: string;
-  /** The secret that signs what is posted, by its name in identity; empty: it is not signed. */
+  /** The name in identity of the secret that signs posts. Nothing is posted if the name is empty or the secret missing. */
   secretRef: string;
-  /** Its owner in the receiver's system, as the agent's owner gave it. */
+  /** The agent's owner in the receiver's system, as configured in the agent. */
   ownerId?:
     | number
     | undefined;
@@ -2339,7 +2339,7 @@ export const GetExternalSyncResponse: MessageFns<GetExternalSyncResponse> = {
   },
 };
 
-/** Agent's API for other services: an agent's facts, one turn of a conversation, one generation. */
+/** Agent's API for other services: data of agents, turns of conversations, and single generations. */
 export type AgentServiceDefinition = typeof AgentServiceDefinition;
 export const AgentServiceDefinition = {
   name: "AgentService",
@@ -2354,7 +2354,7 @@ export const AgentServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
+    /** Returns the URL to which results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
     getExternalSync: {
       name: "GetExternalSync",
       requestType: GetExternalSyncRequest as typeof GetExternalSyncRequest,
@@ -2364,10 +2364,10 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
-     * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-     * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
-     * tenant that has as many hidden agents as it may have.
+     * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
+     * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
+     * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
+     * tenant has reached its limit of hidden agents.
      */
     resolveEmbedAgent: {
       name: "ResolveEmbedAgent",
@@ -2378,18 +2378,18 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
-     * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
-     * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
-     * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
-     * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
-     * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
-     * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
-     * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
-     * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
-     * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
-     * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
-     * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+     * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of the
+     * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
+     * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
+     * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
+     * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
+     * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
+     * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
+     * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
+     * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
+     * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
+     * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
+     * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
      */
     runTurn: {
       name: "RunTurn",
@@ -2429,34 +2429,34 @@ export const AgentServiceDefinition = {
 export interface AgentServiceImplementation<CallContextExt = {}> {
   /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
-  /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
+  /** Returns the URL to which results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
     request: GetExternalSyncRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetExternalSyncResponse>>;
   /**
-   * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
-   * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
-   * tenant that has as many hidden agents as it may have.
+   * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
+   * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
+   * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
+   * tenant has reached its limit of hidden agents.
    */
   resolveEmbedAgent(
     request: ResolveEmbedAgentRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveEmbedAgentResponse>>;
   /**
-   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
-   * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
-   * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
-   * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
-   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
-   * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
-   * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
-   * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
-   * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
-   * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
-   * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
-   * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of the
+   * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
+   * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
+   * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
+   * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
+   * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
+   * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
+   * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
+   * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
+   * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
+   * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<RunTurnRequest>,
@@ -2480,34 +2480,34 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
 export interface AgentServiceClient<CallOptionsExt = {}> {
   /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
-  /** Returns where results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
+  /** Returns the URL to which results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
     request: DeepPartial<GetExternalSyncRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetExternalSyncResponse>;
   /**
-   * The agent that an embedded session is started with, and how it looks and speaks: an agent of the caller's tenant, deleted ones
-   * included, or a persona, for which a hidden agent is made; an identical persona gets the same agent. NOT_FOUND when there is no such
-   * agent, INVALID_ARGUMENT for a persona that no agent may have, its fields by their names, and LIMIT_REACHED for a new persona of a
-   * tenant that has as many hidden agents as it may have.
+   * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
+   * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
+   * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
+   * tenant has reached its limit of hidden agents.
    */
   resolveEmbedAgent(
     request: DeepPartial<ResolveEmbedAgentRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveEmbedAgentResponse>;
   /**
-   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of
-   * the request contains the turn. A second one with `stop` ends the reply early: text in transit and then the recorded usage are
-   * still sent, and the stream ends without an error. The end of the request stream stops nothing. Cancelling the call also cancels
-   * the model's request, and nothing more is received. Deleted and inactive agents reply too, so that running sessions continue. An
-   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the
-   * model and are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty
-   * when the agent opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it,
-   * either with reason TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its
-   * filter declined (reason MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the
-   * request or its credentials (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly
-   * cap, before the first chunk or after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins,
-   * (reason WORKFLOW_FAILED or WORKFLOW_LIMIT) if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * Replies to the last message of a conversation. Streams the model's text together with the usage so far. The first message of the
+   * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
+   * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
+   * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
+   * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
+   * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
+   * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
+   * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
+   * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
+   * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
+   * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<DeepPartial<RunTurnRequest>>,

@@ -7,19 +7,19 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** The passages that the model got for a reply; empty if the search found nothing. */
+/** The passages that the model received for a reply; empty if the search found nothing. */
 export interface Citations {
-  /** The best first. */
+  /** Passages, the best first. */
   citations: Citation[];
 }
 
-/** A passage of a document, as it was when the reply was given it. */
+/** A passage of a document, in the version that the model received. */
 export interface Citation {
   /** The document. */
   documentId: number;
-  /** Its file name. */
+  /** The document's file name. */
   documentName: string;
-  /** The passage's place in the document, from 0. */
+  /** The passage's index in the document, from 0. */
   chunkIndex: number;
   /** Cosine similarity to the question, -1 to 1. */
   score: number;

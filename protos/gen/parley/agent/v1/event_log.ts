@@ -7,7 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** An entry of a text generation's event log: what the replica that generates leaves for all that serve its subscribers. */
+/** An entry of a text generation's event log. The generating replica writes it for all replicas that serve subscribers. */
 export interface TextGenerationLogEntry {
   /** Text to append; empty at the end. */
   text: string;
@@ -17,11 +17,11 @@ export interface TextGenerationLogEntry {
 
 /** The end of a text generation. */
 export interface TextGenerationEnd {
-  /** The provider that served it, e.g. `HOSTED_SMALL_MODEL`; empty if none did. */
+  /** The provider that served the generation, e.g. `HOSTED_SMALL_MODEL`; empty if no provider did. */
   providerId: string;
-  /** The model that served it; empty if none did. */
+  /** The model that served the generation; empty if no model did. */
   modelId: string;
-  /** An error message for users; empty if it did not fail. */
+  /** An error message for users; empty if the generation did not fail. */
   error: string;
   /** Why the text ended, as FinishReason of the contract; empty if unknown. */
   finishReason: string;

@@ -7,16 +7,16 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** How far a call of a tool is. */
+/** The status of a tool call. */
 export const ToolCallStatus = {
   TOOL_CALL_STATUS_UNSPECIFIED: 0,
-  /** TOOL_CALL_STATUS_STARTED - It runs. */
+  /** TOOL_CALL_STATUS_STARTED - The call runs. */
   TOOL_CALL_STATUS_STARTED: 1,
-  /** TOOL_CALL_STATUS_SUCCEEDED - It has a result. */
+  /** TOOL_CALL_STATUS_SUCCEEDED - The call has a result. */
   TOOL_CALL_STATUS_SUCCEEDED: 2,
   /** TOOL_CALL_STATUS_FAILED - The call has no result, or one that reports a failure. */
   TOOL_CALL_STATUS_FAILED: 3,
-  /** TOOL_CALL_STATUS_CANCELLED - It was cut off, as by an interrupt. */
+  /** TOOL_CALL_STATUS_CANCELLED - The call was cancelled, e.g. by an interrupt. */
   TOOL_CALL_STATUS_CANCELLED: 4,
   UNRECOGNIZED: -1,
 } as const;
@@ -32,7 +32,7 @@ export namespace ToolCallStatus {
   export type UNRECOGNIZED = typeof ToolCallStatus.UNRECOGNIZED;
 }
 
-/** The calls that a reply has made of tools and actions. */
+/** A reply's calls of tools and actions. */
 export interface ToolCalls {
   /** Calls in the order in which they began. */
   calls: ToolCall[];
@@ -40,16 +40,16 @@ export interface ToolCalls {
 
 /** A call of a tool or an action, without its arguments and its result. */
 export interface ToolCall {
-  /** Unique in its turn, the same in every attempt at it. */
+  /** Identifies the call within its turn, in all attempts at the turn. */
   callId: string;
   /**
-   * Name of the tool or action, or as the model wrote it if there is none of that name. For an action that a workflow calls: the
-   * name of its node.
+   * Name of the tool or action. If the model wrote an unknown name: that name. If a workflow calls the action: the name of the workflow's
+   * node.
    */
   name: string;
-  /** How far it is. */
+  /** The call's status. */
   status: ToolCallStatus;
-  /** From its start to its end, in ms; 0 while it runs. */
+  /** Duration of the call in ms; 0 while it runs. */
   durationMs: number;
   /**
    * Why the call failed: `CallResult.error_kind` of action, `UNAVAILABLE` if action could not be reached, or `TOOL_LIMIT_REACHED`

@@ -9,11 +9,11 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-/** Names a session. */
+/** The session whose evaluation is returned. */
 export interface GetEvaluationRequest {
   /** The session. */
   sessionId: number;
-  /** Returns the transcript only if it has at most this many bytes; 0: never. Absent: up to the limit of one call. */
+  /** Maximum size of a returned transcript, in bytes; larger ones are omitted. 0: always omitted. Absent: the limit of one call. */
   maxTranscriptBytes?: bigint | undefined;
 }
 
@@ -25,19 +25,19 @@ export interface GetEvaluationResponse {
 
 /** The evaluation of a session. */
 export interface Evaluation {
-  /** Its id. */
+  /** The evaluation's id. */
   id: number;
   /** The session. */
   sessionId: number;
-  /** 0 to 100. */
+  /** The score, 0 to 100. */
   score: number;
-  /** A paragraph. */
+  /** A paragraph about the session. */
   summary: string;
   /** Positive points. */
   strengths: string[];
   /** Points to improve. */
   weaknesses: string[];
-  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
+  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
   recommendation: string;
   /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty if it is larger than `max_transcript_bytes`. */
   transcriptJson: string;
@@ -53,7 +53,7 @@ export interface Evaluation {
   updatedAt?:
     | Date
     | undefined;
-  /** The size of the transcript as JSON, in bytes. 0 where `max_transcript_bytes` is 0. */
+  /** The size of the transcript as JSON, in bytes. 0 if `max_transcript_bytes` is 0. */
   transcriptBytes: bigint;
 }
 
@@ -397,7 +397,7 @@ export const EvaluationServiceDefinition = {
   name: "EvaluationService",
   fullName: "parley.evaluation.v1.EvaluationService",
   methods: {
-    /** The evaluation of a session of the caller's tenant; absent until it is there. */
+    /** Returns the evaluation of a session of the caller's tenant; absent until it is stored. */
     getEvaluation: {
       name: "GetEvaluation",
       requestType: GetEvaluationRequest as typeof GetEvaluationRequest,
@@ -410,7 +410,7 @@ export const EvaluationServiceDefinition = {
 } as const;
 
 export interface EvaluationServiceImplementation<CallContextExt = {}> {
-  /** The evaluation of a session of the caller's tenant; absent until it is there. */
+  /** Returns the evaluation of a session of the caller's tenant; absent until it is stored. */
   getEvaluation(
     request: GetEvaluationRequest,
     context: CallContext & CallContextExt,
@@ -418,7 +418,7 @@ export interface EvaluationServiceImplementation<CallContextExt = {}> {
 }
 
 export interface EvaluationServiceClient<CallOptionsExt = {}> {
-  /** The evaluation of a session of the caller's tenant; absent until it is there. */
+  /** Returns the evaluation of a session of the caller's tenant; absent until it is stored. */
   getEvaluation(
     request: DeepPartial<GetEvaluationRequest>,
     options?: CallOptions & CallOptionsExt,

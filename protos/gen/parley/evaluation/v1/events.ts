@@ -11,7 +11,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 export interface EvaluationCompleted {
   /** The session. */
   sessionId: number;
-  /** Its agent. */
+  /** The session's agent. */
   agentId: number;
 }
 

@@ -9,11 +9,11 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-/** Asks for a document of a session. */
+/** A request for a document of a session. */
 export interface RequestExportRequest {
-  /** The session. That it exists and is the tenant's, the caller has checked. */
+  /** The session. The caller has checked that it exists and belongs to the tenant. */
   sessionId: number;
-  /** Its agent. */
+  /** The export's agent. */
   agentId: number;
   /** Identifies this request within the tenant, at most 255 characters. */
   requestKey: string;
@@ -25,13 +25,13 @@ export interface RequestExportResponse {
   export?: Export | undefined;
 }
 
-/** Names an export. */
+/** The export to return. */
 export interface GetExportRequest {
   /** The export. */
   id: number;
 }
 
-/** The export, as it is now. */
+/** The export's current state. */
 export interface GetExportResponse {
   /** The export with a new download link. */
   export?: Export | undefined;
@@ -39,17 +39,17 @@ export interface GetExportResponse {
 
 /** A document of a session. */
 export interface Export {
-  /** Its id. */
+  /** The export's id. */
   id: number;
   /** The contract's ExportKind. */
   kind: string;
   /** The contract's ExportStatus. */
   status: string;
-  /** Made for this answer; absent unless the status is READY or FALLBACK_READY. */
+  /** A link that is created for this response; absent unless the status is READY or FALLBACK_READY. */
   downloadUrl?:
     | string
     | undefined;
-  /** Why it was not rendered, safe to show; absent unless the status is FAILED or FALLBACK_READY. */
+  /** Why the export was not rendered, in a text that is safe to show; absent unless the status is FAILED or FALLBACK_READY. */
   errorMessage?:
     | string
     | undefined;
@@ -61,7 +61,7 @@ export interface Export {
   createdAt?:
     | Date
     | undefined;
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt?: Date | undefined;
 }
 
@@ -469,9 +469,9 @@ export const ExportServiceDefinition = {
   methods: {
     /**
      * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-     * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
-     * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
-     * the tenant was deleted.
+     * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
+     * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
+     * tenant was deleted.
      */
     requestExport: {
       name: "RequestExport",
@@ -499,9 +499,9 @@ export const ExportServiceDefinition = {
 export interface ExportServiceImplementation<CallContextExt = {}> {
   /**
    * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
-   * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
-   * the tenant was deleted.
+   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
+   * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
+   * tenant was deleted.
    */
   requestExport(
     request: RequestExportRequest,
@@ -517,9 +517,9 @@ export interface ExportServiceImplementation<CallContextExt = {}> {
 export interface ExportServiceClient<CallOptionsExt = {}> {
   /**
    * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has as many waiting exports as allowed, or the
-   * session has as many kept ones as allowed; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if
-   * the tenant was deleted.
+   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
+   * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
+   * tenant was deleted.
    */
   requestExport(
     request: DeepPartial<RequestExportRequest>,

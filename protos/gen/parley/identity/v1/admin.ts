@@ -11,13 +11,13 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
 /** A tenant, as operators see it. */
 export interface AdminTenant {
-  /** Its id. */
+  /** The tenant's id. */
   id: number;
-  /** Its name. */
+  /** The tenant's name. */
   name: string;
   /** `DEV`, `PRO` or `ENTERPRISE`. */
   plan: string;
-  /** Empty if none was chosen. */
+  /** The region; empty if none was chosen. */
   region: string;
   /** The owner's id; absent if there is no owner. */
   ownerId?:
@@ -25,65 +25,65 @@ export interface AdminTenant {
     | undefined;
   /** The owner's email; empty if there is none. */
   ownerEmail: string;
-  /** True while its owner has suspended it. */
+  /** True while the owner has suspended the tenant. */
   suspendedByTenant: boolean;
-  /** True while an operator has suspended it. */
+  /** True while an operator has suspended the tenant. */
   suspendedByOperator: boolean;
   /** `PLATFORM` or `IDP_ONE`, chosen by the owner. */
   billingAccount: string;
-  /** Whether an operator has confirmed that IDP_ONE bills it. */
+  /** Whether an operator has confirmed that IDP_ONE bills the tenant. */
   idpOneBillingConfirmed: boolean;
-  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's; absent if it has none. */
+  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's; absent if the plan's applies. */
   monthlyCapUsdE8?:
     | bigint
     | undefined;
-  /** When it was made. */
+  /** Time at which the tenant was created. */
   createdAt?:
     | Date
     | undefined;
-  /** When it was deleted; absent while it lives. */
+  /** Time at which the tenant was deleted; absent if it is not deleted. */
   deletedAt?:
     | Date
     | undefined;
-  /** Maximum number of knowledge bases of this tenant, in place of the plan's; absent if it has none. */
+  /** Maximum number of knowledge bases of this tenant, in place of the plan's; absent if the plan's applies. */
   knowledgeBases?:
     | number
     | undefined;
-  /** Maximum number of chunks of this tenant, in place of the plan's; absent if it has none. */
+  /** Maximum number of chunks of this tenant, in place of the plan's; absent if the plan's applies. */
   chunks?:
     | number
     | undefined;
-  /** Maximum storage of this tenant in MB of 2^20 bytes, in place of the plan's; absent if it has none. */
+  /** Maximum storage of this tenant in MB of 2^20 bytes, in place of the plan's; absent if the plan's applies. */
   storageMb?: number | undefined;
 }
 
-/** A user, as operators see them. */
+/** A user, as operators see it. */
 export interface AdminUser {
-  /** Their id. */
+  /** The user's id. */
   id: number;
-  /** Empty if the user has no email. */
+  /** The email address; empty if the user has none. */
   email: string;
-  /** In E.164; empty if the user has no phone number. */
+  /** The phone number in E.164; empty if the user has none. */
   phone: string;
-  /** Their full name. */
+  /** The user's full name. */
   fullname: string;
   /** `ACTIVE` or `SUSPENDED`. */
   status: string;
   /** Whether a two-factor secret is bound. */
   twoFactor: boolean;
-  /** Sign-ins that are not revoked and may still be refreshed. */
+  /** Number of sign-ins that are not revoked and can still be refreshed. */
   signIns: number;
-  /** The live tenants that they own. */
+  /** Tenants that the user owns, without deleted ones. */
   ownerOf: number[];
-  /** The live tenants that they are a member of, without owning them. */
+  /** Tenants of which the user is a member but not the owner, without deleted ones. */
   memberOf: number[];
-  /** When they registered. */
+  /** Time of the registration. */
   createdAt?: Date | undefined;
 }
 
 /** Filters tenants. Absent or empty fields do not filter. */
 export interface ListTenantsRequest {
-  /** The one with this id. */
+  /** Only the tenant with this id. */
   id?:
     | number
     | undefined;
@@ -93,7 +93,7 @@ export interface ListTenantsRequest {
   owner: string;
   /** Page size, at most 200. 0: 50. */
   first: number;
-  /** Only those with a higher id. */
+  /** Only tenants with a higher id. */
   after: number;
 }
 
@@ -101,27 +101,27 @@ export interface ListTenantsRequest {
 export interface ListTenantsResponse {
   /** Tenants ordered by id. */
   tenants: AdminTenant[];
-  /** `after` for the next page; absent on the last one. */
+  /** `after` for the next page; absent on the last page. */
   nextAfter?: number | undefined;
 }
 
 /** Filters users. Absent or empty fields do not filter. */
 export interface ListUsersRequest {
-  /** The one with this id. */
+  /** Only the user with this id. */
   id?:
     | number
     | undefined;
-  /** The one with this email. */
+  /** Only the user with this email. */
   email: string;
   /** Only users with this phone number: E.164, or national digits. */
   phone: string;
-  /** Members of this tenant, its owner included. */
+  /** Only members of this tenant, including the owner. */
   tenant?:
     | number
     | undefined;
   /** Page size, at most 200. 0: 50. */
   first: number;
-  /** Only those with a higher id. */
+  /** Only users with a higher id. */
   after: number;
 }
 
@@ -129,11 +129,11 @@ export interface ListUsersRequest {
 export interface ListUsersResponse {
   /** Users ordered by id. */
   users: AdminUser[];
-  /** `after` for the next page; absent on the last one. */
+  /** `after` for the next page; absent on the last page. */
   nextAfter?: number | undefined;
 }
 
-/** Suspends or restores. */
+/** Suspends a tenant, or lifts the suspension. */
 export interface SetTenantSuspensionRequest {
   /** The tenant. */
   tenantId: number;
@@ -141,13 +141,13 @@ export interface SetTenantSuspensionRequest {
   suspended: boolean;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface SetTenantSuspensionResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
 
-/** Suspends or restores. */
+/** Suspends a user, or lifts the suspension. */
 export interface SetUserSuspensionRequest {
   /** The user. */
   userId: number;
@@ -155,13 +155,13 @@ export interface SetUserSuspensionRequest {
   suspended: boolean;
 }
 
-/** The user as they are now. */
+/** The user's current state. */
 export interface SetUserSuspensionResponse {
   /** The user. */
   user?: AdminUser | undefined;
 }
 
-/** A plan for a tenant. */
+/** The new plan of a tenant. */
 export interface SetPlanRequest {
   /** The tenant. */
   tenantId: number;
@@ -169,51 +169,51 @@ export interface SetPlanRequest {
   plan: string;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface SetPlanResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
 
-/** A cap for a tenant. */
+/** The new cap of a tenant. */
 export interface SetMonthlyCapRequest {
   /** The tenant. */
   tenantId: number;
-  /** In 1e-8 USD, whole cents above 0. Replaces the plan's cap and the ceiling of IDP_ONE. Absent: both apply again. */
+  /** The cap in 1e-8 USD, in whole cents above 0. Replaces the plan's cap and the ceiling of IDP_ONE. Absent: these apply again. */
   monthlyCapUsdE8?: bigint | undefined;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface SetMonthlyCapResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
 
-/** A quota for a tenant. */
+/** The new quota of a tenant. */
 export interface SetQuotaRequest {
   /** The tenant. */
   tenantId: number;
   /** `knowledge-bases`, `chunks` or `storage-mb`. */
   quota: string;
-  /** Above 0. Absent: the plan's limit applies again. */
+  /** The maximum amount, above 0. Absent: the plan's limit applies again. */
   amount?: number | undefined;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface SetQuotaResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
 
-/** Sets facts about a tenant's billing. */
+/** The confirmation of a tenant's billing. */
 export interface SetIdpOneBillingRequest {
   /** The tenant. */
   tenantId: number;
-  /** False withdraws it. */
+  /** Whether IDP_ONE bills the tenant. False withdraws a confirmation. */
   confirmed: boolean;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface SetIdpOneBillingResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
@@ -223,41 +223,41 @@ export interface SetIdpOneBillingResponse {
 export interface PassOwnershipRequest {
   /** The tenant. */
   tenantId: number;
-  /** The member who shall own it. */
+  /** The member who becomes the owner. */
   userId: number;
 }
 
-/** The tenant as it is now. */
+/** The tenant's current state. */
 export interface PassOwnershipResponse {
   /** The tenant. */
   tenant?: AdminTenant | undefined;
 }
 
-/** Names a user. */
+/** The user whose second factor is removed. */
 export interface RemoveTwoFactorRequest {
   /** The user. */
   userId: number;
 }
 
-/** The user as they are now. */
+/** The user's current state. */
 export interface RemoveTwoFactorResponse {
   /** The user. */
   user?: AdminUser | undefined;
 }
 
-/** Names a user. */
+/** The user whose sign-ins are revoked. */
 export interface RevokeSignInsRequest {
   /** The user. */
   userId: number;
 }
 
-/** The user as they are now. */
+/** The user's current state. */
 export interface RevokeSignInsResponse {
   /** The user. */
   user?: AdminUser | undefined;
 }
 
-/** Whom to invite. */
+/** The person to invite. */
 export interface IssueInvitationRequest {
   /** An email, or a phone number in E.164. */
   contact: string;
@@ -265,41 +265,41 @@ export interface IssueInvitationRequest {
 
 /** The invitation is on its way. */
 export interface IssueInvitationResponse {
-  /** The contact that it goes to. */
+  /** The contact to which the invitation is sent. */
   sentTo: string;
 }
 
 /** A secret, without its value. */
 export interface TenantSecret {
-  /** Its name, unique in its tenant. */
+  /** The secret's name, unique in the tenant. */
   name: string;
-  /** When it was first stored. */
+  /** Time at which the secret was first stored. */
   createdAt?:
     | Date
     | undefined;
-  /** When its value was last stored. */
+  /** Time at which the value was last stored. */
   updatedAt?: Date | undefined;
 }
 
-/** Names a tenant. */
+/** The tenant whose secrets are listed. */
 export interface ListTenantSecretsRequest {
   /** The tenant. */
   tenantId: number;
 }
 
-/** Its secrets. */
+/** The tenant's secrets. */
 export interface ListTenantSecretsResponse {
   /** Secrets ordered by name. */
   secrets: TenantSecret[];
 }
 
-/** A secret of a tenant. */
+/** The secret to store. */
 export interface PutTenantSecretRequest {
   /** The tenant. */
   tenantId: number;
-  /** Up to 100 letters, digits and `_ . -`, the first a letter. */
+  /** The name: up to 100 letters, digits and `_ . -`, beginning with a letter. */
   name: string;
-  /** Up to 65,536 characters. */
+  /** The value: up to 65,536 characters. */
   value: string;
 }
 
@@ -307,11 +307,11 @@ export interface PutTenantSecretRequest {
 export interface PutTenantSecretResponse {
 }
 
-/** Names a secret of a tenant. */
+/** The secret to remove. */
 export interface RemoveTenantSecretRequest {
   /** The tenant. */
   tenantId: number;
-  /** The secret. */
+  /** The secret's name. */
   name: string;
 }
 
@@ -319,7 +319,7 @@ export interface RemoveTenantSecretRequest {
 export interface RemoveTenantSecretResponse {
 }
 
-/** Names a tenant. */
+/** The tenant whose usage is returned. */
 export interface GetTenantUsageRequest {
   /** The tenant. */
   tenantId: number;
@@ -333,61 +333,61 @@ export interface GetTenantUsageResponse {
     | undefined;
   /** Months with calls, newest first. */
   months: MonthlyUsage[];
-  /** Served calls of all time, most first. */
+  /** Numbers of all served calls so far, largest first. */
   counts: UsageCount[];
 }
 
 /** One calendar month, in UTC. */
 export interface MonthlyUsage {
-  /** `2026-01`. */
+  /** The month, e.g. `2026-01`. */
   month: string;
   /** Cost of recorded calls, in 1e-8 USD. */
   spentUsdE8: bigint;
-  /** The upper estimates of calls under way, in 1e-8 USD. */
+  /** Maximum cost of running calls, in 1e-8 USD. */
   reservedUsdE8: bigint;
   /** The part of `spent_usd_e8` for calls whose tokens are estimates, because their provider sent none. */
   estimatedUsdE8: bigint;
 }
 
-/** How many calls were served. */
+/** The number of served calls of a model for an operation. */
 export interface UsageCount {
   /** The model that served the calls. */
   model: string;
-  /** For this operation. */
+  /** The operation of the calls, e.g. `session`. */
   operation: string;
-  /** So many. */
+  /** The number of calls. */
   count: bigint;
 }
 
 /** A key of access tokens. */
 export interface SigningKey {
-  /** Its name in the key set and in the header of tokens. */
+  /** The key's name in the key set and in the header of tokens. */
   kid: string;
-  /** `next`: published and not signing yet. `signing`. `verifying`: until its last token has expired. `expired`. */
+  /** `next` (published but not signing yet), `signing`, `verifying` (until the key's last token has expired) or `expired`. */
   state: string;
-  /** When it was made. */
+  /** Time at which the key was created. */
   createdAt?:
     | Date
     | undefined;
-  /** When it signs, or began to. */
+  /** Time from which the key signs. */
   signsFrom?:
     | Date
     | undefined;
-  /** When its last token has expired; absent until a newer key is made. */
+  /** Time at which the key's last token has expired; absent until a newer key is created. */
   verifiesUntil?: Date | undefined;
 }
 
-/** Asks for the keys. */
+/** A request for the keys. */
 export interface ListSigningKeysRequest {
 }
 
 /** The keys. */
 export interface ListSigningKeysResponse {
-  /** Newest first. */
+  /** Keys, newest first. */
   keys: SigningKey[];
 }
 
-/** Asks for a new key. */
+/** A request for a new key. */
 export interface RotateAccessTokenKeyRequest {
 }
 
@@ -399,33 +399,33 @@ export interface RotateAccessTokenKeyResponse {
 
 /** Filters changes. Absent fields do not filter. */
 export interface ListAuditRequest {
-  /** Changes of this tenant. */
+  /** Only changes of this tenant. */
   tenant?:
     | number
     | undefined;
-  /** Changes that affect or name this user. */
+  /** Only changes that affect or mention this user. */
   user?:
     | number
     | undefined;
   /** Page size, at most 200. 0: 50. */
   first: number;
-  /** Only those with a lower id. 0: from the newest on. */
+  /** Only changes with a lower id. 0: from the newest. */
   before: number;
 }
 
 /** The changes. */
 export interface ListAuditResponse {
-  /** Newest first. */
+  /** Entries, newest first. */
   entries: AuditEntry[];
-  /** `before` for the next page; absent on the last one. */
+  /** `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
 /** One change by an operator. */
 export interface AuditEntry {
-  /** Grows with time. */
+  /** The change's id; later changes have higher ids. */
   id: number;
-  /** When. */
+  /** The time of the change. */
   at?:
     | Date
     | undefined;
@@ -3825,15 +3825,15 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * Identity's API for the platform's operators (scripts/admin). Only for callers of the kind `operator` that OPERATOR_KEY
- * signs. Every change is written to the audit in the transaction that makes it.
+ * Identity's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token OPERATOR_KEY has
+ * signed. Every change is written to the audit in the same transaction.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {
   name: "AdminService",
   fullName: "parley.identity.v1.AdminService",
   methods: {
-    /** Finds tenants, deleted ones too, in the order of their ids. */
+    /** Lists tenants that match the filters, including deleted ones, ordered by id. */
     listTenants: {
       name: "ListTenants",
       requestType: ListTenantsRequest as typeof ListTenantsRequest,
@@ -3842,7 +3842,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Finds users, in the order of their ids. */
+    /** Lists users that match the filters, ordered by id. */
     listUsers: {
       name: "ListUsers",
       requestType: ListUsersRequest as typeof ListUsersRequest,
@@ -3851,7 +3851,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Suspends a tenant, or lifts that; it stays suspended while its owner has suspended it too. */
+    /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
     setTenantSuspension: {
       name: "SetTenantSuspension",
       requestType: SetTenantSuspensionRequest as typeof SetTenantSuspensionRequest,
@@ -3860,7 +3860,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Suspends a user and revokes all their sign-ins, or lets them sign in again. */
+    /** Suspends a user and revokes all sign-ins of the user, or lets the user sign in again. */
     setUserSuspension: {
       name: "SetUserSuspension",
       requestType: SetUserSuspensionRequest as typeof SetUserSuspensionRequest,
@@ -3869,7 +3869,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Raises or lowers the plan of a tenant, from its next call of a model on. */
+    /** Changes the plan of a tenant. The new plan applies from the tenant's next model call. */
     setPlan: {
       name: "SetPlan",
       requestType: SetPlanRequest as typeof SetPlanRequest,
@@ -3878,7 +3878,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Sets what a tenant may spend on models in a calendar month (UTC), from its next call of a model on. */
+    /** Sets the maximum spend of a tenant on models in a calendar month (UTC). Applies from the tenant's next model call. */
     setMonthlyCap: {
       name: "SetMonthlyCap",
       requestType: SetMonthlyCapRequest as typeof SetMonthlyCapRequest,
@@ -3887,7 +3887,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+    /** Sets a quota of a tenant, in place of its plan's quota. Already stored data stays. */
     setQuota: {
       name: "SetQuota",
       requestType: SetQuotaRequest as typeof SetQuotaRequest,
@@ -3896,7 +3896,10 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
+    /**
+     * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
+     * tenant's billing account is IDP_ONE.
+     */
     setIdpOneBilling: {
       name: "SetIdpOneBilling",
       requestType: SetIdpOneBillingRequest as typeof SetIdpOneBillingRequest,
@@ -3917,7 +3920,10 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
+    /**
+     * Removes the two-factor secret of a user who has lost it. Sign-ins that waited for a code become complete, and the user is notified by
+     * mail.
+     */
     removeTwoFactor: {
       name: "RemoveTwoFactor",
       requestType: RemoveTwoFactorRequest as typeof RemoveTwoFactorRequest,
@@ -3935,7 +3941,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+    /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
     issueInvitation: {
       name: "IssueInvitation",
       requestType: IssueInvitationRequest as typeof IssueInvitationRequest,
@@ -3944,7 +3950,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The names of a tenant's secrets. Their values are never shown. */
+    /** Lists the names of a tenant's secrets. The values are never returned. */
     listTenantSecrets: {
       name: "ListTenantSecrets",
       requestType: ListTenantSecretsRequest as typeof ListTenantSecretsRequest,
@@ -3953,7 +3959,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Stores a named secret of a tenant, encrypted, in place of one of the same name. */
+    /** Stores a named secret of a tenant, encrypted. Replaces a secret of the same name. */
     putTenantSecret: {
       name: "PutTenantSecret",
       requestType: PutTenantSecretRequest as typeof PutTenantSecretRequest,
@@ -3962,7 +3968,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
+    /** Removes a named secret of a tenant. NOT_FOUND if the tenant has no secret of this name. */
     removeTenantSecret: {
       name: "RemoveTenantSecret",
       requestType: RemoveTenantSecretRequest as typeof RemoveTenantSecretRequest,
@@ -3971,7 +3977,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
+    /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
     getTenantUsage: {
       name: "GetTenantUsage",
       requestType: GetTenantUsageRequest as typeof GetTenantUsageRequest,
@@ -3980,7 +3986,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The keys of access tokens: which one signs, which come next, which only verify. Newest first. */
+    /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
     listSigningKeys: {
       name: "ListSigningKeys",
       requestType: ListSigningKeysRequest as typeof ListSigningKeysRequest,
@@ -3990,8 +3996,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Makes a new key for access tokens. It signs half an hour later, when every cached key set has it; tokens of the old key verify
-     * until they expire.
+     * Creates a new key for access tokens. The key signs half an hour later, when every cached key set contains it. Tokens of the old key
+     * remain valid until they expire.
      */
     rotateAccessTokenKey: {
       name: "RotateAccessTokenKey",
@@ -4001,7 +4007,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Audit log of operators' changes, newest first. */
+    /** Lists operators' changes, newest first. */
     listAudit: {
       name: "ListAudit",
       requestType: ListAuditRequest as typeof ListAuditRequest,
@@ -4014,33 +4020,36 @@ export const AdminServiceDefinition = {
 } as const;
 
 export interface AdminServiceImplementation<CallContextExt = {}> {
-  /** Finds tenants, deleted ones too, in the order of their ids. */
+  /** Lists tenants that match the filters, including deleted ones, ordered by id. */
   listTenants(
     request: ListTenantsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListTenantsResponse>>;
-  /** Finds users, in the order of their ids. */
+  /** Lists users that match the filters, ordered by id. */
   listUsers(request: ListUsersRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListUsersResponse>>;
-  /** Suspends a tenant, or lifts that; it stays suspended while its owner has suspended it too. */
+  /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
   setTenantSuspension(
     request: SetTenantSuspensionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetTenantSuspensionResponse>>;
-  /** Suspends a user and revokes all their sign-ins, or lets them sign in again. */
+  /** Suspends a user and revokes all sign-ins of the user, or lets the user sign in again. */
   setUserSuspension(
     request: SetUserSuspensionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetUserSuspensionResponse>>;
-  /** Raises or lowers the plan of a tenant, from its next call of a model on. */
+  /** Changes the plan of a tenant. The new plan applies from the tenant's next model call. */
   setPlan(request: SetPlanRequest, context: CallContext & CallContextExt): Promise<DeepPartial<SetPlanResponse>>;
-  /** Sets what a tenant may spend on models in a calendar month (UTC), from its next call of a model on. */
+  /** Sets the maximum spend of a tenant on models in a calendar month (UTC). Applies from the tenant's next model call. */
   setMonthlyCap(
     request: SetMonthlyCapRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetMonthlyCapResponse>>;
-  /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+  /** Sets a quota of a tenant, in place of its plan's quota. Already stored data stays. */
   setQuota(request: SetQuotaRequest, context: CallContext & CallContextExt): Promise<DeepPartial<SetQuotaResponse>>;
-  /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
+  /**
+   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
+   * tenant's billing account is IDP_ONE.
+   */
   setIdpOneBilling(
     request: SetIdpOneBillingRequest,
     context: CallContext & CallContextExt,
@@ -4053,7 +4062,10 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: PassOwnershipRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<PassOwnershipResponse>>;
-  /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
+  /**
+   * Removes the two-factor secret of a user who has lost it. Sign-ins that waited for a code become complete, and the user is notified by
+   * mail.
+   */
   removeTwoFactor(
     request: RemoveTwoFactorRequest,
     context: CallContext & CallContextExt,
@@ -4063,76 +4075,79 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RevokeSignInsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RevokeSignInsResponse>>;
-  /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+  /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
   issueInvitation(
     request: IssueInvitationRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<IssueInvitationResponse>>;
-  /** The names of a tenant's secrets. Their values are never shown. */
+  /** Lists the names of a tenant's secrets. The values are never returned. */
   listTenantSecrets(
     request: ListTenantSecretsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListTenantSecretsResponse>>;
-  /** Stores a named secret of a tenant, encrypted, in place of one of the same name. */
+  /** Stores a named secret of a tenant, encrypted. Replaces a secret of the same name. */
   putTenantSecret(
     request: PutTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<PutTenantSecretResponse>>;
-  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
+  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has no secret of this name. */
   removeTenantSecret(
     request: RemoveTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveTenantSecretResponse>>;
-  /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
+  /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
   getTenantUsage(
     request: GetTenantUsageRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetTenantUsageResponse>>;
-  /** The keys of access tokens: which one signs, which come next, which only verify. Newest first. */
+  /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
   listSigningKeys(
     request: ListSigningKeysRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSigningKeysResponse>>;
   /**
-   * Makes a new key for access tokens. It signs half an hour later, when every cached key set has it; tokens of the old key verify
-   * until they expire.
+   * Creates a new key for access tokens. The key signs half an hour later, when every cached key set contains it. Tokens of the old key
+   * remain valid until they expire.
    */
   rotateAccessTokenKey(
     request: RotateAccessTokenKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RotateAccessTokenKeyResponse>>;
-  /** Audit log of operators' changes, newest first. */
+  /** Lists operators' changes, newest first. */
   listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
 export interface AdminServiceClient<CallOptionsExt = {}> {
-  /** Finds tenants, deleted ones too, in the order of their ids. */
+  /** Lists tenants that match the filters, including deleted ones, ordered by id. */
   listTenants(
     request: DeepPartial<ListTenantsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListTenantsResponse>;
-  /** Finds users, in the order of their ids. */
+  /** Lists users that match the filters, ordered by id. */
   listUsers(request: DeepPartial<ListUsersRequest>, options?: CallOptions & CallOptionsExt): Promise<ListUsersResponse>;
-  /** Suspends a tenant, or lifts that; it stays suspended while its owner has suspended it too. */
+  /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
   setTenantSuspension(
     request: DeepPartial<SetTenantSuspensionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetTenantSuspensionResponse>;
-  /** Suspends a user and revokes all their sign-ins, or lets them sign in again. */
+  /** Suspends a user and revokes all sign-ins of the user, or lets the user sign in again. */
   setUserSuspension(
     request: DeepPartial<SetUserSuspensionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetUserSuspensionResponse>;
-  /** Raises or lowers the plan of a tenant, from its next call of a model on. */
+  /** Changes the plan of a tenant. The new plan applies from the tenant's next model call. */
   setPlan(request: DeepPartial<SetPlanRequest>, options?: CallOptions & CallOptionsExt): Promise<SetPlanResponse>;
-  /** Sets what a tenant may spend on models in a calendar month (UTC), from its next call of a model on. */
+  /** Sets the maximum spend of a tenant on models in a calendar month (UTC). Applies from the tenant's next model call. */
   setMonthlyCap(
     request: DeepPartial<SetMonthlyCapRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetMonthlyCapResponse>;
-  /** Sets how much a tenant may keep of something, in place of its plan's quota. What it keeps already stays. */
+  /** Sets a quota of a tenant, in place of its plan's quota. Already stored data stays. */
   setQuota(request: DeepPartial<SetQuotaRequest>, options?: CallOptions & CallOptionsExt): Promise<SetQuotaResponse>;
-  /** Says whether IDP_ONE is known to bill a tenant. Then its ceiling takes the place of the plan's cap while the tenant bills there. */
+  /**
+   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
+   * tenant's billing account is IDP_ONE.
+   */
   setIdpOneBilling(
     request: DeepPartial<SetIdpOneBillingRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4145,7 +4160,10 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<PassOwnershipRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<PassOwnershipResponse>;
-  /** Removes the two-factor secret of a user who has lost it, lifts its restrictions, and notifies the user by mail. */
+  /**
+   * Removes the two-factor secret of a user who has lost it. Sign-ins that waited for a code become complete, and the user is notified by
+   * mail.
+   */
   removeTwoFactor(
     request: DeepPartial<RemoveTwoFactorRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4155,45 +4173,45 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RevokeSignInsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RevokeSignInsResponse>;
-  /** Sends an invitation to register, in place of an earlier one to the same contact. ALREADY_EXISTS for the contact of a user. */
+  /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
   issueInvitation(
     request: DeepPartial<IssueInvitationRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<IssueInvitationResponse>;
-  /** The names of a tenant's secrets. Their values are never shown. */
+  /** Lists the names of a tenant's secrets. The values are never returned. */
   listTenantSecrets(
     request: DeepPartial<ListTenantSecretsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListTenantSecretsResponse>;
-  /** Stores a named secret of a tenant, encrypted, in place of one of the same name. */
+  /** Stores a named secret of a tenant, encrypted. Replaces a secret of the same name. */
   putTenantSecret(
     request: DeepPartial<PutTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<PutTenantSecretResponse>;
-  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has none of that name. */
+  /** Removes a named secret of a tenant. NOT_FOUND if the tenant has no secret of this name. */
   removeTenantSecret(
     request: DeepPartial<RemoveTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveTenantSecretResponse>;
-  /** The cost and number of a tenant's model calls by month, also for deleted tenants. */
+  /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
   getTenantUsage(
     request: DeepPartial<GetTenantUsageRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetTenantUsageResponse>;
-  /** The keys of access tokens: which one signs, which come next, which only verify. Newest first. */
+  /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
   listSigningKeys(
     request: DeepPartial<ListSigningKeysRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSigningKeysResponse>;
   /**
-   * Makes a new key for access tokens. It signs half an hour later, when every cached key set has it; tokens of the old key verify
-   * until they expire.
+   * Creates a new key for access tokens. The key signs half an hour later, when every cached key set contains it. Tokens of the old key
+   * remain valid until they expire.
    */
   rotateAccessTokenKey(
     request: DeepPartial<RotateAccessTokenKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RotateAccessTokenKeyResponse>;
-  /** Audit log of operators' changes, newest first. */
+  /** Lists operators' changes, newest first. */
   listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 

@@ -8,20 +8,20 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Published to every gateway on the pub/sub channel `parley:sign-ins`: cached data of these credentials is outdated. Identity
- * publishes it before it returns the mutation that caused it, and session when a session has ended.
+ * Published to every gateway on the pub/sub channel `parley:sign-ins`: cached data of these credentials is outdated. Identity publishes the
+ * message before the mutation that causes it returns; session publishes it when a session has ended.
  */
 export interface CredentialsChanged {
   /** The owner of the credentials, or the credential itself. */
   whose?:
     | //
-    /** One sign-in: revoked, now in another tenant, or no longer limited. */
+    /** One sign-in, which was revoked, is now in another tenant, or is no longer limited. */
     { $case: "signInId"; value: string }
     | //
-    /** All sign-ins of a user: suspended, or the password or the second factor changed. */
+    /** All sign-ins of a user who was suspended, or whose password or second factor changed. */
     { $case: "userId"; value: number }
     | //
-    /** All credentials of a tenant: suspended, deleted, or its API key replaced. */
+    /** All credentials of a tenant that was suspended or deleted, or whose API key was replaced. */
     { $case: "tenantId"; value: number }
     | //
     /** The tokens of a session that has ended. */

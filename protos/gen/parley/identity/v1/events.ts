@@ -9,13 +9,13 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
 /**
- * Topic `tenant-deleted`, type `tenant.deleted.v1`, keyed by the tenant's id: a tenant was deleted, and what runs for it is to
+ * Topic `tenant-deleted`, type `tenant.deleted.v1`, keyed by the tenant's id: a tenant was deleted, so all running work of the tenant must
  * end.
  */
 export interface TenantDeleted {
   /** The tenant. */
   tenantId: number;
-  /** When. */
+  /** The time of the deletion. */
   deletedAt?: Date | undefined;
 }
 

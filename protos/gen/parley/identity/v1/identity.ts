@@ -8,7 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 
-/** Asks for the key set. */
+/** A request for the key set. */
 export interface GetJwksRequest {
 }
 
@@ -18,7 +18,7 @@ export interface GetJwksResponse {
   jwksJson: string;
 }
 
-/** Names a sign-in. */
+/** The sign-in to resolve. */
 export interface ResolveSignInRequest {
   /** The `sid` of an access token. */
   signInId: string;
@@ -34,23 +34,23 @@ export interface ResolveSignInResponse {
   tenantId?:
     | number
     | undefined;
-  /** True while the tenant is suspended, by itself or by the operator. */
+  /** True while the owner or an operator has suspended the tenant. */
   tenantSuspended: boolean;
-  /** Why this sign-in is limited (`TWO_FACTOR_REQUIRED`, `EMAIL_PROOF_REQUIRED`); empty when it is not. */
+  /** Why this sign-in is limited (`TWO_FACTOR_REQUIRED`, `EMAIL_PROOF_REQUIRED`); empty if it is not limited. */
   limitedReason: string;
   /** True while the user is suspended. */
   userSuspended: boolean;
 }
 
-/** Names sign-ins. */
+/** The sign-ins to resolve. */
 export interface ResolveSignInsRequest {
-  /** At most 1,000, each the `sid` of an access token. */
+  /** The `sid`s of access tokens, at most 1,000. */
   signInIds: string[];
 }
 
-/** Their states, in no order. */
+/** The states of the sign-ins, in any order. */
 export interface ResolveSignInsResponse {
-  /** Only those that are not revoked. */
+  /** Only known sign-ins that are not revoked. */
   signIns: ResolvedSignIn[];
 }
 
@@ -58,11 +58,11 @@ export interface ResolveSignInsResponse {
 export interface ResolvedSignIn {
   /** The sign-in. */
   signInId: string;
-  /** Its state. */
+  /** The sign-in's state. */
   state?: ResolveSignInResponse | undefined;
 }
 
-/** Names an API key. */
+/** The API key to resolve. */
 export interface ResolveApiKeyRequest {
   /** SHA-256 of the key as presented; the key itself never leaves the gateway. */
   keySha256: Buffer;
@@ -78,15 +78,15 @@ export interface ResolveApiKeyResponse {
   tenantSuspended: boolean;
 }
 
-/** Names API keys. */
+/** The API keys to resolve. */
 export interface ResolveApiKeysRequest {
-  /** At most 500, each the SHA-256 of a key as presented. */
+  /** SHA-256 hashes of the keys as presented, at most 500. */
   keysSha256: Buffer[];
 }
 
 /** The owners of the keys. */
 export interface ResolveApiKeysResponse {
-  /** Only live keys, in any order. */
+  /** Only valid keys, in any order. */
   keys: ResolvedApiKey[];
 }
 
@@ -98,13 +98,13 @@ export interface ResolvedApiKey {
   owner?: ResolveApiKeyResponse | undefined;
 }
 
-/** Names a tenant. */
+/** The tenant to return. */
 export interface GetTenantRequest {
   /** The tenant. */
   tenantId: number;
 }
 
-/** The facts of a tenant. */
+/** The data of a tenant. */
 export interface GetTenantResponse {
   /** The tenant. */
   tenantId: number;
@@ -112,21 +112,21 @@ export interface GetTenantResponse {
   plan: string;
   /** True while the tenant is suspended. */
   suspended: boolean;
-  /** True once the tenant has been deleted. */
+  /** True if the tenant is deleted. */
   deleted: boolean;
   /** The provider of agents without an override; empty for the platform's default. */
   llmProviderOverride: string;
   /** The model of that provider; empty for the provider's default. */
   llmModelOverride: string;
-  /** Quotas of the plan, unless an operator has set others. */
+  /** The plan's quotas, or those that an operator has set. */
   quotas?:
     | TenantQuotas
     | undefined;
-  /** Id of the live API key; 0 if there is none. Absent in responses of versions that lack this field. */
+  /** Id of the valid API key; 0 if there is none. Absent in responses of versions that lack this field. */
   apiKeyId?: number | undefined;
 }
 
-/** Asks for the avatar configuration of the caller's tenant. */
+/** A request for the avatar configuration of the caller's tenant. */
 export interface GetAvatarConfigRequest {
 }
 
@@ -136,13 +136,13 @@ export interface GetAvatarConfigResponse {
   gender: string;
   /** File name of the 3D model. */
   glbModel: string;
-  /** E.g. `en-US`. */
+  /** Language of the voice, e.g. `en-US`. */
   languageCode: string;
-  /** 0.25 to 4; 1 is normal. */
+  /** Speed of the voice, 0.25 to 4; 1 is normal. */
   speakingRate: number;
 }
 
-/** A ticket. */
+/** The ticket to exchange. */
 export interface ExchangeTicketRequest {
   /** The ticket of the identity provider, at most 4,096 characters. */
   ticket: string;
@@ -150,35 +150,35 @@ export interface ExchangeTicketRequest {
 
 /** The person that the ticket identifies. */
 export interface ExchangeTicketResponse {
-  /** Absent if the ticket is refused. */
+  /** The person; absent if the ticket is refused. */
   person?: ProviderPerson | undefined;
 }
 
-/** A person, as the identity provider knows them. */
+/** The identity provider's data of a person. */
 export interface ProviderPerson {
   /** The person's permanent id at the provider. */
   subject: string;
-  /** Empty if the provider has verified none. */
+  /** The verified email address; empty if the provider has verified none. */
   verifiedEmail: string;
-  /** Their name. */
+  /** The person's name. */
   fullname: string;
   /** The person's company; empty if unknown. */
   company: string;
 }
 
-/** How much a tenant may keep. */
+/** The maximum amounts that a tenant may store. */
 export interface TenantQuotas {
-  /** Knowledge bases. */
+  /** Number of knowledge bases. */
   knowledgeBases: number;
-  /** Chunks of all its documents. */
+  /** Number of chunks of all documents. */
   chunks: number;
-  /** Storage of all its documents, in MB of 2^20 bytes. */
+  /** Storage of all documents, in MB of 2^20 bytes. */
   storageMb: number;
 }
 
-/** One call of a model, as it is metered. */
+/** The metered data of one model call. */
 export interface SpendCall {
-  /** Unique among the tenant's calls, and the same when a request about it is repeated; at most 200 characters. */
+  /** Identifies the call among the tenant's calls, also when a request about it is repeated; at most 200 characters. */
   callId: string;
   /** Purpose of the call: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `reembed`, `test`. */
   operation: string;
@@ -186,29 +186,29 @@ export interface SpendCall {
   providerId: string;
   /** The model. */
   modelId: string;
-  /** The API key that it was made with. */
+  /** The API key of the call. */
   apiKeyId?:
     | number
     | undefined;
-  /** The agent that it is for. */
+  /** The agent of the call. */
   agentId?:
     | number
     | undefined;
-  /** The session that it is for. */
+  /** The session of the call. */
   sessionId?:
     | number
     | undefined;
-  /** Input tokens; of a reservation the estimate. */
+  /** Input tokens; in a reservation their estimate. */
   tokensIn: number;
-  /** Those of them that the provider read from its cache. */
+  /** Input tokens that the provider read from its cache. */
   tokensCached: number;
-  /** Output tokens; of a reservation the maximum. */
+  /** Output tokens; in a reservation their maximum. */
   tokensOut: number;
-  /** The cost in 1e-8 USD; of a reservation the upper estimate. */
+  /** The cost in 1e-8 USD; in a reservation its maximum. */
   costUsdE8: bigint;
 }
 
-/** Asks to admit a call. */
+/** A call to admit. */
 export interface ReserveSpendRequest {
   /** The call, with its estimates. */
   call?:
@@ -220,13 +220,13 @@ export interface ReserveSpendRequest {
 
 /** The call is admitted. */
 export interface ReserveSpendResponse {
-  /** After how many milliseconds without RenewSpend the reservation counts as its caller's death. */
+  /** Milliseconds without RenewSpend after which the reservation expires, because its caller counts as dead. */
   leaseMs: number;
 }
 
-/** Names a reservation. */
+/** The reservation whose provider is called now. */
 export interface BeginSpendRequest {
-  /** Its call. */
+  /** The reservation's call. */
   callId: string;
 }
 
@@ -234,9 +234,9 @@ export interface BeginSpendRequest {
 export interface BeginSpendResponse {
 }
 
-/** Names reservations of one tenant. */
+/** Reservations of one tenant. */
 export interface RenewSpendRequest {
-  /** At most 1,000 calls. */
+  /** The reservations' calls, at most 1,000. */
   callIds: string[];
 }
 
@@ -246,7 +246,7 @@ export interface RenewSpendResponse {
 
 /** The cost of calls of one tenant. */
 export interface SettleSpendRequest {
-  /** At most 200. */
+  /** At most 200 settlements. */
   settlements: SpendSettlement[];
 }
 
@@ -256,19 +256,19 @@ export interface SpendSettlement {
   call?:
     | SpendCall
     | undefined;
-  /** True when the tokens are an estimate, because the provider gave no figures. */
+  /** True if the tokens are an estimate, because the provider sent no figures. */
   estimated: boolean;
   /** False for a call without a served response: its cost is charged, but it is not counted. */
   served: boolean;
 }
 
-/** All of them are recorded. */
+/** All settlements are recorded. */
 export interface SettleSpendResponse {
 }
 
 /** Changes of the ledgers of many tenants. */
 export interface MeterSpendRequest {
-  /** At most 500. */
+  /** At most 500 changes. */
   changes: SpendChange[];
 }
 
@@ -279,19 +279,19 @@ export interface SpendChange {
   /** The change. */
   change?:
     | //
-    /** Like ReserveSpend. */
+    /** Reserves a call, like ReserveSpend. */
     { $case: "reserve"; value: ReserveSpendRequest }
     | //
-    /** Like SettleSpend. */
+    /** Settles a call, like SettleSpend. */
     { $case: "settle"; value: SpendSettlement }
     | undefined;
 }
 
 /** The result of the changes. */
 export interface MeterSpendResponse {
-  /** The places of the changes that were not made, counted from 0. All others are stored. */
+  /** Indexes of the changes that were not applied, counted from 0. All other changes are stored. */
   left: number[];
-  /** After how many milliseconds without RenewSpend a reservation counts as its caller's death. */
+  /** Milliseconds without RenewSpend after which a reservation expires, because its caller counts as dead. */
   leaseMs: number;
 }
 
@@ -299,25 +299,25 @@ export interface MeterSpendResponse {
 export interface ClaimIdempotencyKeyRequest {
   /** The key: 1 to 255 printable ASCII characters. */
   key: string;
-  /** SHA-256 of what was asked. */
+  /** SHA-256 of the request's content. */
   requestSha256: Buffer;
-  /** A UUID that the caller makes for each attempt. */
+  /** A UUID that the caller creates for each attempt. */
   claimId: string;
-  /** True if the request may switch the sign-in to another tenant. Then the key applies to the sign-in in all of its tenants. */
+  /** True if the request may switch the sign-in to another tenant. The key then applies to the sign-in in all of its tenants. */
   inAnyTenant: boolean;
 }
 
-/** The key is the caller's until the lease ends, or the request was answered before. */
+/** The claim, or the response of an earlier request with this key. */
 export interface ClaimIdempotencyKeyResponse {
-  /** Names this use of the key: the same for all retries, another one when the key is used anew after 24 hours. */
+  /** Identifies this use of the key. All retries have the same value; a new use of the key after 24 hours has another one. */
   useId: string;
-  /** After how many milliseconds without RenewIdempotencyKey a retry may claim the key. */
+  /** Milliseconds without RenewIdempotencyKey after which a retry may claim the key. */
   leaseMs: number;
   /** The response of the first request; absent if the key is claimed. */
   result?: Buffer | undefined;
 }
 
-/** Names a claim. */
+/** The claim whose lease is extended. */
 export interface RenewIdempotencyKeyRequest {
   /** The use of the key. */
   useId: string;
@@ -329,7 +329,7 @@ export interface RenewIdempotencyKeyRequest {
 export interface RenewIdempotencyKeyResponse {
 }
 
-/** Names a claim, and what became of it. */
+/** The claim to end, and its result. */
 export interface EndIdempotencyKeyRequest {
   /** The use of the key. */
   useId: string;
@@ -339,7 +339,7 @@ export interface EndIdempotencyKeyRequest {
   result?:
     | Buffer
     | undefined;
-  /** The response for retries if the tenant has no bytes left to store `result`; absent if `result` is stored in any case. */
+  /** The response for retries if the tenant's storage for results is used up. Absent if `result` is always stored. */
   resultInPlace?: Buffer | undefined;
 }
 
@@ -347,27 +347,27 @@ export interface EndIdempotencyKeyRequest {
 export interface EndIdempotencyKeyResponse {
 }
 
-/** Names a secret of the caller's tenant. */
+/** The secret to look for. */
 export interface HasTenantSecretRequest {
-  /** Its name. */
+  /** The secret's name. */
   name: string;
 }
 
-/** Whether it is there. */
+/** Whether the secret exists. */
 export interface HasTenantSecretResponse {
-  /** Also false for a text that cannot be a name. */
+  /** Also false for a text that is not a valid name. */
   exists: boolean;
 }
 
-/** Names a secret of the caller's tenant. */
+/** The secret of the caller's tenant to return. */
 export interface GetTenantSecretRequest {
-  /** Its name. */
+  /** The secret's name. */
   name: string;
 }
 
 /** A secret. */
 export interface GetTenantSecretResponse {
-  /** Its value: never to be logged, kept or shown. */
+  /** The secret's value, which must never be logged, stored or shown. */
   value: string;
 }
 
@@ -3307,13 +3307,13 @@ export const GetTenantSecretResponse: MessageFns<GetTenantSecretResponse> = {
   },
 };
 
-/** Identity's API for other services: resolves credentials and returns facts of tenants. */
+/** Identity's API for other services: resolves credentials, returns data of tenants, and meters spend. */
 export type IdentityServiceDefinition = typeof IdentityServiceDefinition;
 export const IdentityServiceDefinition = {
   name: "IdentityService",
   fullName: "parley.identity.v1.IdentityService",
   methods: {
-    /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
+    /** Returns the public keys that verify access tokens, including retired keys until their last token has expired. */
     getJwks: {
       name: "GetJwks",
       requestType: GetJwksRequest as typeof GetJwksRequest,
@@ -3322,7 +3322,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
+    /** Returns the state of one sign-in. NOT_FOUND if the sign-in is unknown or revoked, or its user is deleted. */
     resolveSignIn: {
       name: "ResolveSignIn",
       requestType: ResolveSignInRequest as typeof ResolveSignInRequest,
@@ -3331,7 +3331,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
+    /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked sign-ins are omitted. */
     resolveSignIns: {
       name: "ResolveSignIns",
       requestType: ResolveSignInsRequest as typeof ResolveSignInsRequest,
@@ -3340,7 +3340,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
+    /** Returns the tenant of an API key. NOT_FOUND if no valid key has this hash. */
     resolveApiKey: {
       name: "ResolveApiKey",
       requestType: ResolveApiKeyRequest as typeof ResolveApiKeyRequest,
@@ -3349,7 +3349,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Returns the tenants of many API keys, each like ResolveApiKey. */
+    /** Returns the tenants of many API keys, as ResolveApiKey does for one. Unknown keys are omitted. */
     resolveApiKeys: {
       name: "ResolveApiKeys",
       requestType: ResolveApiKeysRequest as typeof ResolveApiKeysRequest,
@@ -3358,7 +3358,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
+    /** Returns the data of a tenant that other services need. NOT_FOUND if the tenant does not exist. */
     getTenant: {
       name: "GetTenant",
       requestType: GetTenantRequest as typeof GetTenantRequest,
@@ -3377,9 +3377,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
-     * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
-     * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
+     * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
+     * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
+     * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
      */
     exchangeTicket: {
       name: "ExchangeTicket",
@@ -3389,7 +3389,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Whether the caller's tenant has a secret of this name, which operators provision. */
+    /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
     hasTenantSecret: {
       name: "HasTenantSecret",
       requestType: HasTenantSecretRequest as typeof HasTenantSecretRequest,
@@ -3399,8 +3399,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
-     * on its own behalf; NOT_FOUND if the tenant has none of that name.
+     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
+     * its own behalf; NOT_FOUND if the tenant has no secret of this name.
      */
     getTenantSecret: {
       name: "GetTenantSecret",
@@ -3411,10 +3411,10 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
-     * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
-     * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
-     * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+     * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
+     * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
+     * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
+     * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
      */
     reserveSpend: {
       name: "ReserveSpend",
@@ -3425,8 +3425,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
-     * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
+     * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
+     * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
      */
     beginSpend: {
       name: "BeginSpend",
@@ -3436,7 +3436,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+    /** Extends the leases of reservations of one tenant. Ended reservations do not change. */
     renewSpend: {
       name: "RenewSpend",
       requestType: RenewSpendRequest as typeof RenewSpendRequest,
@@ -3446,8 +3446,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
-     * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+     * Records the cost of calls of the caller's tenant and ends their reservations. A call id is recorded once: a second settlement has no
+     * effect, except that it replaces the estimate of a call whose lease had expired. Calls without a reservation are recorded, too.
      */
     settleSpend: {
       name: "SettleSpend",
@@ -3458,9 +3458,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
-     * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
-     * error. For callers without a tenant.
+     * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
+     * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
+     * or SettleSpend. Only for callers without a tenant.
      */
     meterSpend: {
       name: "MeterSpend",
@@ -3472,8 +3472,8 @@ export const IdentityServiceDefinition = {
     },
     /**
      * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-     * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-     * claim has a lease. Repeating a claim id repeats the same claim.
+     * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
+     * has a lease. Repeating a claim id repeats the same claim.
      */
     claimIdempotencyKey: {
       name: "ClaimIdempotencyKey",
@@ -3483,7 +3483,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
+    /** Extends the lease of a claim. Has no effect if the claim has ended or a later claim has replaced it. */
     renewIdempotencyKey: {
       name: "RenewIdempotencyKey",
       requestType: RenewIdempotencyKeyRequest as typeof RenewIdempotencyKeyRequest,
@@ -3493,8 +3493,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
-     * has followed.
+     * Ends a claim. Keeps the result for 24 hours; without a result, the next retry may claim the key. Has no effect if a later claim has
+     * replaced this one.
      */
     endIdempotencyKey: {
       name: "EndIdempotencyKey",
@@ -3508,29 +3508,29 @@ export const IdentityServiceDefinition = {
 } as const;
 
 export interface IdentityServiceImplementation<CallContextExt = {}> {
-  /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
+  /** Returns the public keys that verify access tokens, including retired keys until their last token has expired. */
   getJwks(request: GetJwksRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetJwksResponse>>;
-  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
+  /** Returns the state of one sign-in. NOT_FOUND if the sign-in is unknown or revoked, or its user is deleted. */
   resolveSignIn(
     request: ResolveSignInRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSignInResponse>>;
-  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
+  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked sign-ins are omitted. */
   resolveSignIns(
     request: ResolveSignInsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSignInsResponse>>;
-  /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
+  /** Returns the tenant of an API key. NOT_FOUND if no valid key has this hash. */
   resolveApiKey(
     request: ResolveApiKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveApiKeyResponse>>;
-  /** Returns the tenants of many API keys, each like ResolveApiKey. */
+  /** Returns the tenants of many API keys, as ResolveApiKey does for one. Unknown keys are omitted. */
   resolveApiKeys(
     request: ResolveApiKeysRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveApiKeysResponse>>;
-  /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
+  /** Returns the data of a tenant that other services need. NOT_FOUND if the tenant does not exist. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
   getAvatarConfig(
@@ -3538,62 +3538,62 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetAvatarConfigResponse>>;
   /**
-   * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
-   * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
-   * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
+   * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
+   * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
+   * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
    */
   exchangeTicket(
     request: ExchangeTicketRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ExchangeTicketResponse>>;
-  /** Whether the caller's tenant has a secret of this name, which operators provision. */
+  /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
   hasTenantSecret(
     request: HasTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<HasTenantSecretResponse>>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
-   * on its own behalf; NOT_FOUND if the tenant has none of that name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
+   * its own behalf; NOT_FOUND if the tenant has no secret of this name.
    */
   getTenantSecret(
     request: GetTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetTenantSecretResponse>>;
   /**
-   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
-   * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
-   * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
-   * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
+   * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
+   * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
+   * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
    */
   reserveSpend(
     request: ReserveSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReserveSpendResponse>>;
   /**
-   * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
-   * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
+   * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
+   * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
    */
   beginSpend(
     request: BeginSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<BeginSpendResponse>>;
-  /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+  /** Extends the leases of reservations of one tenant. Ended reservations do not change. */
   renewSpend(
     request: RenewSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RenewSpendResponse>>;
   /**
-   * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
-   * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+   * Records the cost of calls of the caller's tenant and ends their reservations. A call id is recorded once: a second settlement has no
+   * effect, except that it replaces the estimate of a call whose lease had expired. Calls without a reservation are recorded, too.
    */
   settleSpend(
     request: SettleSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
-   * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
-   * error. For callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
+   * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
+   * or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: MeterSpendRequest,
@@ -3601,21 +3601,21 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<MeterSpendResponse>>;
   /**
    * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-   * claim has a lease. Repeating a claim id repeats the same claim.
+   * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
+   * has a lease. Repeating a claim id repeats the same claim.
    */
   claimIdempotencyKey(
     request: ClaimIdempotencyKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ClaimIdempotencyKeyResponse>>;
-  /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
+  /** Extends the lease of a claim. Has no effect if the claim has ended or a later claim has replaced it. */
   renewIdempotencyKey(
     request: RenewIdempotencyKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RenewIdempotencyKeyResponse>>;
   /**
-   * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
-   * has followed.
+   * Ends a claim. Keeps the result for 24 hours; without a result, the next retry may claim the key. Has no effect if a later claim has
+   * replaced this one.
    */
   endIdempotencyKey(
     request: EndIdempotencyKeyRequest,
@@ -3624,29 +3624,29 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
 }
 
 export interface IdentityServiceClient<CallOptionsExt = {}> {
-  /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
+  /** Returns the public keys that verify access tokens, including retired keys until their last token has expired. */
   getJwks(request: DeepPartial<GetJwksRequest>, options?: CallOptions & CallOptionsExt): Promise<GetJwksResponse>;
-  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
+  /** Returns the state of one sign-in. NOT_FOUND if the sign-in is unknown or revoked, or its user is deleted. */
   resolveSignIn(
     request: DeepPartial<ResolveSignInRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSignInResponse>;
-  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked ones are omitted. */
+  /** Returns the states of many sign-ins at once, for a gateway's open sockets. Unknown and revoked sign-ins are omitted. */
   resolveSignIns(
     request: DeepPartial<ResolveSignInsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSignInsResponse>;
-  /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
+  /** Returns the tenant of an API key. NOT_FOUND if no valid key has this hash. */
   resolveApiKey(
     request: DeepPartial<ResolveApiKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveApiKeyResponse>;
-  /** Returns the tenants of many API keys, each like ResolveApiKey. */
+  /** Returns the tenants of many API keys, as ResolveApiKey does for one. Unknown keys are omitted. */
   resolveApiKeys(
     request: DeepPartial<ResolveApiKeysRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveApiKeysResponse>;
-  /** Returns facts of a tenant that other services need. NOT_FOUND if it does not exist. */
+  /** Returns the data of a tenant that other services need. NOT_FOUND if the tenant does not exist. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
   /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
   getAvatarConfig(
@@ -3654,62 +3654,62 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetAvatarConfigResponse>;
   /**
-   * Exchanges a ticket of the identity provider for its person, for a session of the caller's tenant. A ticket works once, across all
-   * operations; a used one is refused like an invalid one. Errors: INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED), UNAVAILABLE when
-   * the provider does not answer, RESOURCE_EXHAUSTED when too many calls wait for it.
+   * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
+   * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
+   * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
    */
   exchangeTicket(
     request: DeepPartial<ExchangeTicketRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ExchangeTicketResponse>;
-  /** Whether the caller's tenant has a secret of this name, which operators provision. */
+  /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
   hasTenantSecret(
     request: DeepPartial<HasTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<HasTenantSecretResponse>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller but session
-   * on its own behalf; NOT_FOUND if the tenant has none of that name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
+   * its own behalf; NOT_FOUND if the tenant has no secret of this name.
    */
   getTenantSecret(
     request: DeepPartial<GetTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetTenantSecretResponse>;
   /**
-   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of
-   * the call, in one step. A call id that is already reserved or settled changes nothing and is admitted. For a unit whose tenant
-   * is 0 the platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a
-   * message that names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+   * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
+   * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
+   * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
+   * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
    */
   reserveSpend(
     request: DeepPartial<ReserveSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReserveSpendResponse>;
   /**
-   * Records that the provider is called now, for an earlier reservation: if its caller dies, the call is settled at its estimate
-   * instead of 0. NOT_FOUND if its lease has expired; then the provider must not be called.
+   * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
+   * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
    */
   beginSpend(
     request: DeepPartial<BeginSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<BeginSpendResponse>;
-  /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+  /** Extends the leases of reservations of one tenant. Ended reservations do not change. */
   renewSpend(
     request: DeepPartial<RenewSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RenewSpendResponse>;
   /**
-   * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
-   * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+   * Records the cost of calls of the caller's tenant and ends their reservations. A call id is recorded once: a second settlement has no
+   * effect, except that it replaces the estimate of a call whose lease had expired. Calls without a reservation are recorded, too.
    */
   settleSpend(
     request: DeepPartial<SettleSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many. Changes that cannot be made in it are
-   * listed and not applied: at a cap, invalid, or while the tenant's ledger is locked. Requested alone, such a change returns its
-   * error. For callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
+   * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
+   * or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: DeepPartial<MeterSpendRequest>,
@@ -3717,21 +3717,21 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<MeterSpendResponse>;
   /**
    * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) if it belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another
-   * claim has a lease. Repeating a claim id repeats the same claim.
+   * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
+   * has a lease. Repeating a claim id repeats the same claim.
    */
   claimIdempotencyKey(
     request: DeepPartial<ClaimIdempotencyKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ClaimIdempotencyKeyResponse>;
-  /** Extends the lease of a claim. Does nothing if the claim has ended or another one has followed. */
+  /** Extends the lease of a claim. Has no effect if the claim has ended or a later claim has replaced it. */
   renewIdempotencyKey(
     request: DeepPartial<RenewIdempotencyKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RenewIdempotencyKeyResponse>;
   /**
-   * Ends a claim: keeps the result for 24 hours, or without one lets the next retry claim the key. Does nothing where another claim
-   * has followed.
+   * Ends a claim. Keeps the result for 24 hours; without a result, the next retry may claim the key. Has no effect if a later claim has
+   * replaced this one.
    */
   endIdempotencyKey(
     request: DeepPartial<EndIdempotencyKeyRequest>,

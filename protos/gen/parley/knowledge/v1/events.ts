@@ -11,9 +11,9 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 export interface DocumentUploaded {
   /** The document. */
   documentId: number;
-  /** Its base. */
+  /** The document's base. */
   knowledgeBaseId: number;
-  /** Number of the document's parse, from 1; incremented each time it is queued again. */
+  /** Number of the document's parse, from 1; incremented each time the document is queued again. */
   version: number;
 }
 

@@ -12,7 +12,7 @@ import type { CallContext, CallOptions } from "nice-grpc-common";
 export const RetrievalMode = {
   /** RETRIEVAL_MODE_UNSPECIFIED - Same as COSINE. */
   RETRIEVAL_MODE_UNSPECIFIED: 0,
-  /** RETRIEVAL_MODE_COSINE - By cosine similarity alone. */
+  /** RETRIEVAL_MODE_COSINE - By cosine similarity only. */
   RETRIEVAL_MODE_COSINE: 1,
   /** RETRIEVAL_MODE_HYBRID - By cosine similarity and full text, joined by reciprocal rank fusion. */
   RETRIEVAL_MODE_HYBRID: 2,
@@ -28,19 +28,19 @@ export namespace RetrievalMode {
   export type UNRECOGNIZED = typeof RetrievalMode.UNRECOGNIZED;
 }
 
-/** Names bases. */
+/** Bases to check. */
 export interface CheckKnowledgeBasesRequest {
-  /** At most 5. */
+  /** At most 5 bases. */
   knowledgeBaseIds: number[];
 }
 
-/** They are there. */
+/** All bases exist. */
 export interface CheckKnowledgeBasesResponse {
 }
 
-/** Asks which bases there are. */
+/** Bases to list. */
 export interface ListKnowledgeBasesRequest {
-  /** At most 200; none: the tenant's first 200 bases. */
+  /** At most 200 ids. Empty: the tenant's first 200 bases. */
   knowledgeBaseIds: number[];
 }
 
@@ -52,15 +52,15 @@ export interface ListKnowledgeBasesResponse {
 
 /** A base. */
 export interface KnowledgeBaseSummary {
-  /** Its id. */
+  /** The base's id. */
   id: number;
-  /** Its name. */
+  /** The base's name. */
   name: string;
   /** Description of the base, truncated to 500 characters; may be empty. */
   description: string;
 }
 
-/** Asks for passages. */
+/** A search for passages. */
 export interface RetrieveRequest {
   /** 1 to 5 bases of the caller's tenant. */
   knowledgeBaseIds: number[];
@@ -70,13 +70,13 @@ export interface RetrieveRequest {
   topK: number;
   /** How passages are ranked. */
   mode: RetrievalMode;
-  /** Unique to this question: the embedding of the query is metered once for it. */
+  /** Unique to this question. The embedding of the query is metered once per call id. */
   callId: string;
-  /** The agent that asks, for metering. */
+  /** The agent that searches, for metering. */
   agentId?:
     | number
     | undefined;
-  /** The conversation that it is for, for metering. */
+  /** The conversation for which the agent searches, for metering. */
   sessionId?:
     | number
     | undefined;
@@ -86,7 +86,7 @@ export interface RetrieveRequest {
 
 /** The passages. */
 export interface RetrieveResponse {
-  /** The best first. */
+  /** Passages, the best first. */
   passages: Passage[];
   /** Usage of embedding the query. */
   usage?:
@@ -108,39 +108,39 @@ export interface EmbeddingUsage {
 export interface Passage {
   /** The chunk. */
   chunkId: number;
-  /** Its document. */
+  /** The chunk's document. */
   documentId: number;
   /** The document's file name. */
   documentName: string;
-  /** Its place in the document, from 0. */
+  /** The chunk's index in the document, from 0. */
   chunkIndex: number;
-  /** Its text. */
+  /** The chunk's text. */
   content: string;
   /** Cosine similarity to the query, -1 to 1. */
   score: number;
   /** Headings above the passage, outermost first, joined by ` > `; may be empty. */
   heading: string;
-  /** The page that it begins on, from 1; absent where the document has no pages. */
+  /** The page on which the passage begins, from 1; absent if the document has no pages. */
   page?: number | undefined;
 }
 
-/** Names a document to parse. */
+/** The document to parse. */
 export interface BeginDocumentRequest {
   /** The document. */
   documentId: number;
-  /** Its version, as in the event DocumentUploaded. */
+  /** The document's version, as in the event DocumentUploaded. */
   version: number;
 }
 
 /** The file to parse. */
 export interface BeginDocumentResponse {
-  /** Its key in the object store. */
+  /** The file's key in the object store. */
   objectKey: string;
-  /** The version of the object that was confirmed: only these bytes are parsed. */
+  /** The ETag of the object when the upload was confirmed. Only an object with this ETag is parsed. */
   objectEtag: string;
-  /** The stored content type: one of those that uploads may have. */
+  /** The stored content type, which is one of the allowed types of uploads. */
   mimeType: string;
-  /** Its size. */
+  /** Size of the file. */
   sizeBytes: bigint;
   /** The tenant's name for the file. */
   fileName: string;
@@ -150,7 +150,7 @@ export interface BeginDocumentResponse {
 export interface CompleteDocumentRequest {
   /** The document; read from the first part. */
   documentId: number;
-  /** Its version; read from the first part. */
+  /** The document's version; read from the first part. */
   version: number;
   /** Text to append: Markdown, with `#` headings and pipe tables. */
   text: string;
@@ -166,7 +166,7 @@ export interface CompleteDocumentRequest {
   warnings: string[];
 }
 
-/** It is stored. */
+/** The text is stored. */
 export interface CompleteDocumentResponse {
 }
 
@@ -174,13 +174,13 @@ export interface CompleteDocumentResponse {
 export interface FailDocumentRequest {
   /** The document. */
   documentId: number;
-  /** Its version. */
+  /** The document's version. */
   version: number;
   /** A plain sentence for the tenant, at most 500 code points. */
   reason: string;
 }
 
-/** It is stored. */
+/** The failure is stored. */
 export interface FailDocumentResponse {
 }
 
@@ -1421,7 +1421,7 @@ export const KnowledgeServiceDefinition = {
   name: "KnowledgeService",
   fullName: "parley.knowledge.v1.KnowledgeService",
   methods: {
-    /** Whether all of these are live bases of the caller's tenant. NOT_FOUND when one is absent, deleted or another tenant's. */
+    /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
     checkKnowledgeBases: {
       name: "CheckKnowledgeBases",
       requestType: CheckKnowledgeBasesRequest as typeof CheckKnowledgeBasesRequest,
@@ -1430,7 +1430,7 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
+    /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
     listKnowledgeBases: {
       name: "ListKnowledgeBases",
       requestType: ListKnowledgeBasesRequest as typeof ListKnowledgeBasesRequest,
@@ -1440,9 +1440,10 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-     * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
-     * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
+     * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
+     * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
+     * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
+     * respond.
      */
     retrieve: {
       name: "Retrieve",
@@ -1453,9 +1454,9 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
-     * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
-     * than the parser.
+     * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
+     * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
+     * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
      */
     beginDocument: {
       name: "BeginDocument",
@@ -1466,8 +1467,8 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * The text of a document, in parts that are joined. It is stored, and chunked and embedded by a job, after which the document is
-     * READY. NOT_FOUND as in BeginDocument; INVALID_ARGUMENT when the text is blank or longer than 5,000,000 code points.
+     * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+     * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
      */
     completeDocument: {
       name: "CompleteDocument",
@@ -1477,7 +1478,7 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** The document cannot be parsed: it is FAILED from now on. NOT_FOUND as in BeginDocument. */
+    /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
     failDocument: {
       name: "FailDocument",
       requestType: FailDocumentRequest as typeof FailDocumentRequest,
@@ -1490,40 +1491,41 @@ export const KnowledgeServiceDefinition = {
 } as const;
 
 export interface KnowledgeServiceImplementation<CallContextExt = {}> {
-  /** Whether all of these are live bases of the caller's tenant. NOT_FOUND when one is absent, deleted or another tenant's. */
+  /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
   checkKnowledgeBases(
     request: CheckKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckKnowledgeBasesResponse>>;
-  /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
+  /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
   listKnowledgeBases(
     request: ListKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListKnowledgeBasesResponse>>;
   /**
-   * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-   * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
-   * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
+   * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
+   * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
+   * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
+   * respond.
    */
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
   /**
-   * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
-   * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
-   * than the parser.
+   * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
+   * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
+   * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
    */
   beginDocument(
     request: BeginDocumentRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<BeginDocumentResponse>>;
   /**
-   * The text of a document, in parts that are joined. It is stored, and chunked and embedded by a job, after which the document is
-   * READY. NOT_FOUND as in BeginDocument; INVALID_ARGUMENT when the text is blank or longer than 5,000,000 code points.
+   * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+   * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
    */
   completeDocument(
     request: AsyncIterable<CompleteDocumentRequest>,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CompleteDocumentResponse>>;
-  /** The document cannot be parsed: it is FAILED from now on. NOT_FOUND as in BeginDocument. */
+  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
   failDocument(
     request: FailDocumentRequest,
     context: CallContext & CallContextExt,
@@ -1531,40 +1533,41 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
 }
 
 export interface KnowledgeServiceClient<CallOptionsExt = {}> {
-  /** Whether all of these are live bases of the caller's tenant. NOT_FOUND when one is absent, deleted or another tenant's. */
+  /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
   checkKnowledgeBases(
     request: DeepPartial<CheckKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckKnowledgeBasesResponse>;
-  /** Lists live bases of the caller's tenant by id: those of the given ids that exist, or the first ones. */
+  /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
   listKnowledgeBases(
     request: DeepPartial<ListKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListKnowledgeBasesResponse>;
   /**
-   * The passages of bases that answer a question best, over all of them together, the best first. Bases that are absent or deleted are
-   * passed over, and those that cannot be searched now as long as another one can. INVALID_ARGUMENT for a blank query, more than 5 bases, a `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at
-   * the tenant's monthly cap; UNAVAILABLE when the embeddings endpoint does not answer.
+   * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
+   * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
+   * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
+   * respond.
    */
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
   /**
-   * Called when the parser begins a document, which becomes PARSING; repeated by the next parser if one dies. NOT_FOUND if this
-   * version no longer waits: deleted, already parsed, or queued again. PERMISSION_DENIED, as in the other two, for callers other
-   * than the parser.
+   * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
+   * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
+   * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
    */
   beginDocument(
     request: DeepPartial<BeginDocumentRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<BeginDocumentResponse>;
   /**
-   * The text of a document, in parts that are joined. It is stored, and chunked and embedded by a job, after which the document is
-   * READY. NOT_FOUND as in BeginDocument; INVALID_ARGUMENT when the text is blank or longer than 5,000,000 code points.
+   * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+   * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
    */
   completeDocument(
     request: AsyncIterable<DeepPartial<CompleteDocumentRequest>>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CompleteDocumentResponse>;
-  /** The document cannot be parsed: it is FAILED from now on. NOT_FOUND as in BeginDocument. */
+  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
   failDocument(
     request: DeepPartial<FailDocumentRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -9,15 +9,15 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-/** Names a field, and where to begin. */
+/** The field to follow, and the position from which to start. */
 export interface FollowRequest {
   /** A field of Subscription, e.g. `sessionEvents`. */
   field: string;
-  /** Its arguments as a JSON object, coerced to their types. `after` is the last event id that the reader has. */
+  /** The field's arguments as a JSON object, coerced to their types. `after` is the last event id that the reader has. */
   argumentsJson: string;
   /**
-   * For a field without an argument `after`: the last event that the gateway received before its stream was lost. The reader was
-   * admitted before and gets the events after this one. Empty: new events only.
+   * For a field without an argument `after`: the last event that the gateway received before its stream was lost. The reader was already
+   * admitted and gets the events after this one. Empty: new events only.
    */
   afterEventId: string;
 }
@@ -26,11 +26,11 @@ export interface FollowRequest {
 export interface FollowResponse {
   /** `<ms>-<n>`; increases within the subscription. */
   eventId: string;
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt?:
     | Date
     | undefined;
-  /** A JSON object in the shape of the field's type: all fields that readers may select, and `__typename` where the type is abstract. */
+  /** A JSON object in the shape of the field's type: all fields that readers may select, and `__typename` if the type is abstract. */
   payloadJson: string;
   /** Whether this is the last event: the subscription is complete. */
   isLast: boolean;
@@ -207,8 +207,8 @@ export const FollowResponse: MessageFns<FollowResponse> = {
 };
 
 /**
- * The events of GraphQL subscriptions, as the service that owns the field sends them to gateways. Every service whose schema has fields
- * of Subscription serves it.
+ * Events of GraphQL subscriptions, which the service that owns the field sends to gateways. Every service with fields of Subscription in
+ * its schema serves this API.
  */
 export type SubscriptionServiceDefinition = typeof SubscriptionServiceDefinition;
 export const SubscriptionServiceDefinition = {
@@ -216,13 +216,13 @@ export const SubscriptionServiceDefinition = {
   fullName: "parley.live.v1.SubscriptionService",
   methods: {
     /**
-     * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
-     * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
-     * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
-     * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-     * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
-     * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
-     * behind; it may call again with its last id.
+     * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
+     * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
+     * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
+     * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+     * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
+     * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
+     * may call again with its last event id.
      */
     follow: {
       name: "Follow",
@@ -237,13 +237,13 @@ export const SubscriptionServiceDefinition = {
 
 export interface SubscriptionServiceImplementation<CallContextExt = {}> {
   /**
-   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
-   * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
-   * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
-   * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
-   * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
-   * behind; it may call again with its last id.
+   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
+   * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
+   * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
+   * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
+   * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
+   * may call again with its last event id.
    */
   follow(
     request: AsyncIterable<FollowRequest>,
@@ -253,13 +253,13 @@ export interface SubscriptionServiceImplementation<CallContextExt = {}> {
 
 export interface SubscriptionServiceClient<CallOptionsExt = {}> {
   /**
-   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending
-   * its requests. Cancelling the call instead would reset its HTTP/2 stream, and a server closes a connection with all its streams
-   * after 1,000 resets at once or 33 a second for long. Events depend only on the caller's tenant and the arguments; access to them
-   * may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a
-   * request; UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far
-   * behind; it may call again with its last id.
+   * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
+   * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
+   * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
+   * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
+   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
+   * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
+   * may call again with its last event id.
    */
   follow(
     request: AsyncIterable<DeepPartial<FollowRequest>>,

@@ -13,29 +13,29 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface ListSyncDeliveriesRequest {
   /** The tenant. */
   tenantId: number;
-  /** Those of this agent alone. */
+  /** Only deliveries of this agent. */
   agent?:
     | number
     | undefined;
-  /** Those of this status alone: `PENDING`, `DELIVERED` or `FAILED`; empty: of all. */
+  /** Only deliveries with this status: `PENDING`, `DELIVERED` or `FAILED`. Empty: all. */
   status: string;
-  /** At most this many, up to 200; 0: 50. */
+  /** Maximum number of deliveries, at most 200; 0: 50. */
   first: number;
-  /** Those before the delivery of this id; 0: the newest. */
+  /** Only deliveries before the one with this id; 0: from the newest. */
   before: number;
 }
 
-/** Some deliveries. */
+/** A page of deliveries. */
 export interface ListSyncDeliveriesResponse {
-  /** Newest first. */
+  /** Deliveries, newest first. */
   deliveries: SyncDelivery[];
-  /** `before` for the next page; absent on the last one. */
+  /** `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
 /** The delivery of one evaluation. */
 export interface SyncDelivery {
-  /** Its id. */
+  /** The delivery's id. */
   id: number;
   /** The agent. */
   agentId: number;
@@ -45,7 +45,7 @@ export interface SyncDelivery {
   webhookId: string;
   /** `PENDING`, `DELIVERED` or `FAILED`. */
   status: string;
-  /** Attempts that were begun. */
+  /** Number of started attempts. */
   attempts: number;
   /** Why the last attempt failed: a kind, or `HTTP` and a status. Empty if no attempt failed. */
   lastError: string;
@@ -53,15 +53,15 @@ export interface SyncDelivery {
   nextAttemptAt?:
     | Date
     | undefined;
-  /** When it was made. */
+  /** Time at which the delivery was created. */
   createdAt?:
     | Date
     | undefined;
-  /** Time of the delivery; absent until then. */
+  /** Time of the successful attempt; absent until then. */
   deliveredAt?: Date | undefined;
 }
 
-/** Names a delivery. */
+/** The delivery to retry. */
 export interface RedeliverSyncRequest {
   /** The tenant. */
   tenantId: number;
@@ -69,7 +69,7 @@ export interface RedeliverSyncRequest {
   deliveryId: number;
 }
 
-/** It is on its way. */
+/** The delivery will be retried. */
 export interface RedeliverSyncResponse {
   /** The delivery in its current state. */
   delivery?: SyncDelivery | undefined;
@@ -77,29 +77,29 @@ export interface RedeliverSyncResponse {
 
 /** Filters audit entries. */
 export interface ListAuditRequest {
-  /** Those of this tenant. */
+  /** Only changes of this tenant. */
   tenant?:
     | number
     | undefined;
-  /** At most this many, up to 200; 0: 50. */
+  /** Maximum number of entries, at most 200; 0: 50. */
   first: number;
-  /** Those before the entry of this id; 0: the newest. */
+  /** Only entries before the one with this id; 0: from the newest. */
   before: number;
 }
 
-/** Some entries. */
+/** A page of entries. */
 export interface ListAuditResponse {
-  /** Newest first. */
+  /** Entries, newest first. */
   entries: AuditEntry[];
-  /** `before` for the next page; absent on the last one. */
+  /** `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
 /** A change by an operator. */
 export interface AuditEntry {
-  /** Its id. */
+  /** The entry's id. */
   id: number;
-  /** When. */
+  /** The time of the change. */
   at?:
     | Date
     | undefined;
@@ -109,7 +109,7 @@ export interface AuditEntry {
   action: string;
   /** The tenant. */
   tenantId: number;
-  /** Its details, a JSON object. */
+  /** Details of the change, a JSON object. */
   factsJson: string;
   /** The id of the request, as in logs and traces. */
   requestId: string;
@@ -865,7 +865,7 @@ export const AdminServiceDefinition = {
   name: "AdminService",
   fullName: "parley.session.v1.AdminService",
   methods: {
-    /** The deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+    /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
     listSyncDeliveries: {
       name: "ListSyncDeliveries",
       requestType: ListSyncDeliveriesRequest as typeof ListSyncDeliveriesRequest,
@@ -875,8 +875,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Delivers once more, at once, under the same webhook id, and then for as long as a new delivery. NOT_FOUND where the tenant has no
-     * such delivery.
+     * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
+     * delivery.
      */
     redeliverSync: {
       name: "RedeliverSync",
@@ -899,14 +899,14 @@ export const AdminServiceDefinition = {
 } as const;
 
 export interface AdminServiceImplementation<CallContextExt = {}> {
-  /** The deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
   listSyncDeliveries(
     request: ListSyncDeliveriesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSyncDeliveriesResponse>>;
   /**
-   * Delivers once more, at once, under the same webhook id, and then for as long as a new delivery. NOT_FOUND where the tenant has no
-   * such delivery.
+   * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
+   * delivery.
    */
   redeliverSync(
     request: RedeliverSyncRequest,
@@ -917,14 +917,14 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
 }
 
 export interface AdminServiceClient<CallOptionsExt = {}> {
-  /** The deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
   listSyncDeliveries(
     request: DeepPartial<ListSyncDeliveriesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSyncDeliveriesResponse>;
   /**
-   * Delivers once more, at once, under the same webhook id, and then for as long as a new delivery. NOT_FOUND where the tenant has no
-   * such delivery.
+   * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
+   * delivery.
    */
   redeliverSync(
     request: DeepPartial<RedeliverSyncRequest>,

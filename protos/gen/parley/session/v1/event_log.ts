@@ -8,12 +8,12 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { SessionEvent } from "./session.ts";
 
-/** One entry of a session's event log, as the replicas of session write it for one another. */
+/** An entry of a session's event log. The replicas of session write it for each other. */
 export interface SessionLogEntry {
   /** The content of the entry. */
   kind?:
     | //
-    /** An event. Where its `event_id` is empty, the entry's own id is the event's. */
+    /** An event. If the event's `event_id` is empty, the event has the entry's own id. */
     { $case: "event"; value: SessionEvent }
     | //
     /** A reserved id. */
@@ -22,11 +22,11 @@ export interface SessionLogEntry {
 }
 
 /**
- * Reserves the entry's id for an event that is being stored. The event follows after its commit; if it does not, the database shows
- * whether it was committed.
+ * Reserves the entry's id for an event that is being stored. The event follows after its commit. If the event does not follow, the database
+ * shows whether it was committed.
  */
 export interface ReservedEventId {
-  /** The turn that it ends, if it ends one. */
+  /** The turn that the event ends, if it ends one. */
   turnIndex?:
     | number
     | undefined;

@@ -15,11 +15,11 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface SessionEnded {
   /** The session. */
   sessionId: number;
-  /** Its agent. */
+  /** The session's agent. */
   agentId: number;
   /** The contract's SessionStatus: `ENDED` or `EXPIRED`. */
   status: string;
-  /** When. */
+  /** The time of the end. */
   endedAt?: Date | undefined;
 }
 

@@ -11,20 +11,20 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 import { Citations } from "../../agent/v1/citations.ts";
 import { ToolCall, ToolCalls } from "../../agent/v1/tool_calls.ts";
 
-/** Something that happened in a session. */
+/** An event in a session. */
 export interface SessionEvent {
-  /** `<ms>-<n>`; grows within a session and never goes back. */
+  /** `<ms>-<n>`; increases within a session and never decreases. */
   eventId: string;
   /** The session. */
   sessionId: number;
-  /** When. */
+  /** The time of the event. */
   occurredAt?:
     | Date
     | undefined;
   /** The event. */
   kind?:
     | //
-    /** A piece of a reply. */
+    /** A chunk of a reply. */
     { $case: "aiResponseChunk"; value: AiResponseChunk }
     | //
     /** A whole reply. */
@@ -41,19 +41,22 @@ export interface SessionEvent {
     | undefined;
 }
 
-/** A piece of a reply, to append to the pieces of the same attempt. */
+/** A chunk of a reply, to append to the chunks of the same attempt. */
 export interface AiResponseChunk {
   /** The id that the sender gave to the message. */
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered; below 0 where the agent speaks first. */
+  /** Index of the message being answered; below 0 if the agent speaks first. */
   turnIndex: number;
-  /** Counts from 1; a higher one voids the pieces before it. */
+  /** The attempt, counted from 1. Chunks of a higher attempt replace all earlier chunks. */
   attempt: number;
-  /** The piece. */
+  /** The text of the chunk. */
   text: string;
-  /** In the first piece of an attempt, for a process that takes the turn over: the passages that the reply was given. Not for readers. */
+  /**
+   * The passages that the model received for the reply, in the attempt's first chunk only. For a process that takes over the turn, not for
+   * readers.
+   */
   citations?: Citations | undefined;
 }
 
@@ -63,9 +66,9 @@ export interface AiResponse {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered; of a greeting 0, below 0 where a model has made it. */
+  /** Index of the message being answered. For a greeting: 0, or below 0 if a model wrote it. */
   turnIndex: number;
-  /** True when it was cut short. */
+  /** True if the reply was interrupted. */
   interrupted: boolean;
   /** The stored row. */
   message?: Message | undefined;
@@ -77,14 +80,14 @@ export interface TurnFailed {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message that got no reply; below 0 where the agent was to speak first. */
+  /** Index of the message that got no reply; below 0 if the agent was to speak first. */
   turnIndex: number;
   /**
    * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED, MODEL_LIMIT_REACHED, MODEL_REQUEST_REFUSED, TURN_TIMEOUT, TURN_LOST,
    * SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
    */
   code: string;
-  /** Safe to show. */
+  /** A message that is safe to show. */
   message: string;
 }
 
@@ -100,25 +103,25 @@ export interface ToolCallChanged {
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered; below 0 where the agent speaks first. */
+  /** Index of the message being answered; below 0 if the agent speaks first. */
   turnIndex: number;
   /** The attempt at the turn. */
   attempt: number;
-  /** The call as it is now. */
+  /** The call's current state. */
   call?: ToolCall | undefined;
 }
 
 /** One stored message. */
 export interface Message {
-  /** Its id. */
+  /** The message's id. */
   id: number;
-  /** Its session. */
+  /** The message's session. */
   sessionId: number;
   /** `USER` or `MODEL`. */
   role: string;
   /** Text of the message. */
   text: string;
-  /** Its place in the session, from 0 without gap. */
+  /** Index in the session, from 0 without gaps. */
   turnIndex: number;
   /** Input tokens; 0 for USER. */
   tokensIn: number;
@@ -128,19 +131,19 @@ export interface Message {
   costUsdE8: bigint;
   /** A card, table or list, as JSON; empty when there is none. */
   structuredContentJson: string;
-  /** When it was stored. */
+  /** Time at which the message was stored. */
   createdAt?:
     | Date
     | undefined;
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt?:
     | Date
     | undefined;
-  /** The model that served it; absent for USER, a static greeting and a reply that was cut short. */
+  /** The model that wrote the message; absent for USER, static greetings and interrupted replies. */
   modelId?:
     | string
     | undefined;
-  /** Passages that the model got; absent if no search was made. */
+  /** Passages that the model received; absent if no search was made. */
   citations?:
     | Citations
     | undefined;
@@ -152,19 +155,19 @@ export interface Message {
   finishReason?:
     | string
     | undefined;
-  /** Whether the tokens are estimates; absent for USER, a static greeting, and messages before this field. */
+  /** Whether the tokens are estimates; absent for USER, static greetings, and messages stored before this field existed. */
   tokensEstimated?: boolean | undefined;
 }
 
-/** Names sessions. */
+/** The sessions to resolve. */
 export interface ResolveSessionsRequest {
-  /** At most 1,000. */
+  /** At most 1,000 sessions. */
   sessionIds: number[];
 }
 
-/** Their statuses, in no order. */
+/** The statuses of the sessions, in any order. */
 export interface ResolveSessionsResponse {
-  /** Only existing ones. */
+  /** Only existing sessions. */
   sessions: ResolvedSession[];
 }
 
@@ -176,7 +179,7 @@ export interface ResolvedSession {
   status: string;
 }
 
-/** Names a session. */
+/** The session whose messages are returned. */
 export interface GetTranscriptRequest {
   /** The session. */
   sessionId: number;
@@ -186,15 +189,15 @@ export interface GetTranscriptRequest {
 export interface GetTranscriptResponse {
   /** The session. */
   sessionId: number;
-  /** Its agent. */
+  /** The session's agent. */
   agentId: number;
   /** The contract's SessionStatus. */
   status: string;
-  /** Oldest first. */
+  /** Messages, oldest first. */
   messages: Message[];
 }
 
-/** Names a session. */
+/** The session whose messages are streamed. */
 export interface StreamTranscriptRequest {
   /** The session. */
   sessionId: number;
@@ -202,7 +205,7 @@ export interface StreamTranscriptRequest {
 
 /** A part of a transcript. */
 export interface StreamTranscriptResponse {
-  /** Oldest first; at least one. */
+  /** Messages, oldest first; at least one. */
   lines: TranscriptLine[];
 }
 
@@ -212,9 +215,9 @@ export interface TranscriptLine {
   role: string;
   /** Text of the message. */
   text: string;
-  /** Its place in the session, from 0 without gap. */
+  /** Index in the session, from 0 without gaps. */
   turnIndex: number;
-  /** When it was stored. */
+  /** Time at which the message was stored. */
   createdAt?: Date | undefined;
 }
 
@@ -1627,7 +1630,7 @@ export const SessionServiceDefinition = {
   name: "SessionService",
   fullName: "parley.session.v1.SessionService",
   methods: {
-    /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
+    /** Returns the statuses of sessions of the caller's tenant, for gateways that cache session tokens. Absent sessions are omitted. */
     resolveSessions: {
       name: "ResolveSessions",
       requestType: ResolveSessionsRequest as typeof ResolveSessionsRequest,
@@ -1637,8 +1640,8 @@ export const SessionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
-     * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+     * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
+     * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
      * session does not exist.
      */
     streamTranscript: {
@@ -1650,7 +1653,7 @@ export const SessionServiceDefinition = {
       options: {},
     },
     /**
-     * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+     * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
      * ANSWER_TOO_LARGE) above 60 MB.
      */
     getTranscript: {
@@ -1665,14 +1668,14 @@ export const SessionServiceDefinition = {
 } as const;
 
 export interface SessionServiceImplementation<CallContextExt = {}> {
-  /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
+  /** Returns the statuses of sessions of the caller's tenant, for gateways that cache session tokens. Absent sessions are omitted. */
   resolveSessions(
     request: ResolveSessionsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSessionsResponse>>;
   /**
-   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
-   * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
+   * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
    * session does not exist.
    */
   streamTranscript(
@@ -1680,7 +1683,7 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<StreamTranscriptResponse>>;
   /**
-   * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+   * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
    * ANSWER_TOO_LARGE) above 60 MB.
    */
   getTranscript(
@@ -1690,14 +1693,14 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
 }
 
 export interface SessionServiceClient<CallOptionsExt = {}> {
-  /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
+  /** Returns the statuses of sessions of the caller's tenant, for gateways that cache session tokens. Absent sessions are omitted. */
   resolveSessions(
     request: DeepPartial<ResolveSessionsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSessionsResponse>;
   /**
-   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are none. The
-   * transcript is complete once the session has ended; before, messages stored during the stream may be missing. NOT_FOUND if the
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
+   * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
    * session does not exist.
    */
   streamTranscript(
@@ -1705,7 +1708,7 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<StreamTranscriptResponse>;
   /**
-   * Returns all messages of a session of the caller's tenant. NOT_FOUND if it does not exist; INVALID_ARGUMENT (reason
+   * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
    * ANSWER_TOO_LARGE) above 60 MB.
    */
   getTranscript(
