@@ -1,6 +1,7 @@
 /**
- * Run by hand: `LOG_LEVEL=fatal node --expose-gc gateway/test/soak.ts`. Prints the CPU of each hostile request in units
- * of `support/cpu.ts`, and what 2,000 of them leave in memory and latency. Exits with code 1 when one takes too much.
+ * Run by hand: `LOG_LEVEL=fatal node --expose-gc gateway/test/soak.ts`. Prints the CPU of each hostile request in units of
+ * `support/cpu.ts`. Then sends 2,000 mixed hostile requests and prints their effect on memory and latency. Exits with code 1 when a request
+ * takes too much CPU.
  */
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';

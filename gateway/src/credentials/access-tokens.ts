@@ -70,7 +70,7 @@ export function accessTokens(
   return {
     jwks: async () => (await keys()).jwks,
     async verify(token) {
-      // base64url can spell the same last byte in several ways; identity issues only the canonical one.
+      // base64url can spell the same last byte in several ways; identity issues only the canonical spelling.
       if (token.length > 4_096 || !isCanonical(token)) throw unauthenticated('Invalid or expired access token');
       const hash = createHash('sha256').update(token).digest('base64url');
       const known = verified.get(hash);

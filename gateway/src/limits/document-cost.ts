@@ -35,8 +35,8 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
     const operation = definition.kind === Kind.OPERATION_DEFINITION;
     if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
     const { depth, complexity, selections, schemas, introspection } = costOf(definition);
-    // Only operations are checked: a fragment on introspection types is free within an operation, but would cost something when checked
-    // alone.
+    // These limits check operations only: a fragment on introspection types is free within an operation, but would cost something when
+    // checked alone.
     if (operation && depth > limits.maxDepth) {
       return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
     }

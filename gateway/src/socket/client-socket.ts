@@ -9,7 +9,7 @@ export interface ClientSocketLimits {
 
 const cutAfterMs = 1_000;
 
-/** Refused operations that a socket may have per second; one more closes it. */
+/** Maximum number of refused operations per second. A further refusal closes the socket. */
 const maxRefusals = 20;
 
 const batchBytes = 65_536;
@@ -38,7 +38,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
     #isFlooding = false;
 
     override emit(event: string | symbol, ...args: unknown[]): boolean {
-      // ws closes the socket after a protocol error; graphql-ws would also print it.
+      // ws closes the socket after a protocol error; graphql-ws would also print the error.
       if (event === 'error') return true;
       if (event === 'close') this.#dropFrames();
       if (event !== 'message' && event !== 'ping' && event !== 'pong') return super.emit(event, ...args);
@@ -169,7 +169,7 @@ function isOfServer(message: string): boolean {
     const { type } = JSON.parse(message) ?? {};
     return type === 'next' || type === 'error' || type === 'connection_ack';
   } catch {
-    return false; // graphql-ws refuses it
+    return false; // graphql-ws refuses invalid JSON
   }
 }
 

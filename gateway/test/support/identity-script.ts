@@ -40,7 +40,7 @@ export interface IdentityScript {
   rpc: IdentityServiceImplementation<MeshContext>;
   key: SigningKey;
   jwks: { keys: JWK[] };
-  /** By `sid`; others are revoked or unknown. */
+  /** Sign-ins by `sid`. Any other sign-in counts as revoked or unknown. */
   signIns: Map<string, ResolveSignInResponse>;
   /** Every call fails as unavailable. */
   away: boolean;

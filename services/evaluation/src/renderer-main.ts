@@ -35,7 +35,7 @@ function rendered({ template, scope, timeoutMs, maxCharacters }: Rendering): Ren
 }
 
 function problemOf(error: unknown): string {
-  if (!isNativeError(error)) return 'unknown'; // no `instanceof`: V8's timeout error is from the other context
+  if (!isNativeError(error)) return 'unknown'; // `instanceof` fails, because V8's timeout error is from the other context
   if ('code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'too slow';
   if (error.message.startsWith('template render limit exceeded')) return 'too slow';
   if (error.message.startsWith('memory alloc limit exceeded')) return 'too much memory';

@@ -17,7 +17,7 @@ const maxLinesPerExchange = 10;
 const firstExchanges = 2;
 const lastExchanges = 4;
 
-/** Keeps about `characters` in memory; beyond that, it drops every other exchange between the first and last ones. */
+/** Keeps about `characters` in memory. Above this limit, drops every other exchange between the first and the last. */
 export function sampler(characters: number): { add(lines: TranscriptLine[]): void; sample(): Sample } {
   const truncated = new Set<number>();
   let messages = 0;

@@ -57,9 +57,9 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
   const script: {
     /** Thrown by session instead of its answer. */
     failure?: DomainError;
-    /** Holds transcripts back. */
+    /** Delays transcripts until the gate opens. */
     gate?: Gate;
-    /** Holds the rest of transcripts back after their first 1,000 messages. */
+    /** Delays the rest of transcripts after their first 1,000 messages, until the gate opens. */
     restGate?: Gate;
     transcriptsRead: number;
     statesRead: number;

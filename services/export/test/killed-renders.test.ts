@@ -1,4 +1,4 @@
-// Serial, because each counts the processes of this one.
+// Serial, because each test counts the child processes of this process.
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';

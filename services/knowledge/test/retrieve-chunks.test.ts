@@ -151,7 +151,8 @@ onEveryDatabase(({ test, testSchema }) => {
     test(`${plan}: HYBRID finds what full text finds, and its score stays the cosine similarity`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
-      // An index search does not rank chunks by words that are far from the question, so it gets less filler.
+      // The index returns only chunks near the question and does not rank distant chunks by words. So with the index the base has less
+      // filler.
       const filler = Array.from(
         { length: plan === 'exact' ? 600 : 30 },
         (_, at) => `error message of the printer number ${at}, part xj`,

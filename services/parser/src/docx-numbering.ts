@@ -116,7 +116,7 @@ function countOf(value: string | undefined): number {
 function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance>, styles: DocxStyles) {
   const counts = new Map<string, Counts>();
 
-  /** Returns the list that defines the levels, which a style may refer to. */
+  /** Returns the list that defines the levels. A list may refer to a style that names another list. */
   function listOf(id: string): { id: string; list: List | undefined } {
     const list = lists.get(id);
     const numId = list?.styleLink === undefined ? undefined : styles.get(list.styleLink).numId;

@@ -190,7 +190,8 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
       if (!isNamed) namesMore = true;
       return isNamed !== (next[place] !== '');
     });
-    // If the header has an empty corner, the first data row looks like a header row. It is one only if quantities follow below.
+    // If the header has an empty corner, the next row may be the first data row. The next row is a header row only if quantities follow
+    // below it.
     return isComplete && (!namesMore || hasQuantitiesBelow(row + 1));
   }
 

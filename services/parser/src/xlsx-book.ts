@@ -24,7 +24,7 @@ export interface Book {
   is1904: boolean;
 }
 
-/** Sheets with content. A chart sheet has a drawing instead of cells. */
+/** The types of sheets that are read. A chart sheet has a drawing instead of cells. */
 const sheetTypes = new Set(['worksheet', 'chartsheet', 'dialogsheet']);
 
 const usualWorkbook = 'xl/workbook.xml';

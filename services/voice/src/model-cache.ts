@@ -62,7 +62,7 @@ export function modelCache(maxBytes: number) {
       }
     },
 
-    /** Stores a file, replacing one of the same name. @throws Error if it is no `.glb`, there is no room, or the body fails */
+    /** Stores a file, replacing a file of the same name. @throws Error if the file is not a `.glb`, there is no room, or the body fails */
     async put(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
       folder ??= newFolder();
       await mkdir(folder, { recursive: true, mode: 0o700 });

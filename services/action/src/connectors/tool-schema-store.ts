@@ -7,7 +7,7 @@ export interface SeenSchema {
   changedAt: Date | null;
 }
 
-/** Maximum number of remembered tools per connector; beyond it, tools that the server no longer lists are deleted. */
+/** Maximum number of remembered tools per connector. Above the maximum, tools that the server no longer lists are deleted. */
 const maxKept = 2_000;
 
 /** The schemas of a connector's tools as last seen. */

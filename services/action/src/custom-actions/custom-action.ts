@@ -23,7 +23,7 @@ export interface ActionFields {
   method: HttpMethod;
   /** A JSON Schema of the arguments; null: any object. */
   argsSchema: Record<string, unknown> | null;
-  /** Not for secrets: returned with the action. Null rather than empty. */
+  /** Not for secrets, because these headers are returned with the action. Null if there are no headers. */
   extraHeaders: Record<string, string> | null;
   /** The header that gets the stored bearer token verbatim; null: `Authorization: Bearer`. */
   credentialSecretHeaderName: string | null;

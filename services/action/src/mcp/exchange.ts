@@ -4,14 +4,16 @@ export interface Room {
   left: number;
 }
 
-/** One JSON-RPC request to an MCP server, with all its HTTP requests: an interrupted response stream is resumed by further ones. */
+/**
+ * One JSON-RPC request to an MCP server, with all its HTTP requests: an interrupted response stream is resumed by further HTTP requests.
+ */
 export interface Exchange {
-  /** Additional headers of the HTTP request that sends it. */
+  /** Additional headers of the HTTP request that sends the JSON-RPC request. */
   headers: Record<string, string>;
   timeoutMs: number;
   /** Remaining response bytes of all exchanges that share this object. Default: only each single response is limited. */
   room?: Room | undefined;
-  /** If set, it receives the result, and the SDK gets an empty one, because the SDK would parse and validate all of it again. */
+  /** If set, receives the result. The SDK then gets an empty result, because it would parse and validate the whole result again. */
   kept?: { result?: Record<string, unknown> } | undefined;
   /** Aborts at the end of the exchange, which closes its connection. */
   signal: AbortSignal;

@@ -72,7 +72,7 @@ function toolList(redact: (value: unknown) => unknown) {
   let bytes = 0;
   let isCut = false;
   return {
-    /** Adds a tool. Invalid ones, duplicates and those that exceed a limit are skipped. */
+    /** Adds a tool. Skips invalid tools, duplicates, and tools that exceed a limit. */
     add(given: unknown): void {
       const tool = toolOf(given, redact);
       if (!tool || tools.has(tool.name)) return;

@@ -19,11 +19,11 @@ export interface McpClientOptions {
   outbound: Pick<Outbound, 'stream'>;
   log: Logger;
   limits?: Partial<McpClientLimits>;
-  /** A queue for calls, to share it with other callers. Default: an own queue with `limits.calls`. */
+  /** A queue for calls that other callers share. Default: a separate queue with `limits.calls`. */
   queue?: Pick<FairQueue<'connector' | 'tenant'>, 'enter'>;
   /** Limits the memory that lists take while they are read. Default: no limit. */
   held?: Pick<HeldAnswers, 'holding'>;
-  /** A scheduler for large work, to share it with other callers. Default: an own one. */
+  /** A scheduler for large work that other callers share. Default: a separate scheduler. */
   workOn?: LargeWork;
   /** The current time in ms. Default: the clock of the process. */
   now?: () => number;

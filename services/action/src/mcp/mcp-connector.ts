@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** An MCP server of a tenant, with what is needed to call it. */
+/** An MCP server of a tenant, with the URL and credential for calls. */
 export interface McpConnector {
   tenantId: number;
   id: number;

@@ -22,7 +22,7 @@ export const chunkTokens = 800;
  */
 const overlapShare = 1 / 8;
 const sectionShare = 1 / 4;
-/** If the last chunk of a table has fewer rows than this share of a chunk, rows of the previous chunk move to it. */
+/** If the last chunk of a table has fewer rows than this share of a chunk, it gets rows of the previous chunk. */
 const lastRowsShare = 1 / 4;
 
 const passageWork = 20;

@@ -68,7 +68,7 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       });
     },
 
-    /** Locks a generation for sweeping. @returns false if it is in use or another transaction sweeps it */
+    /** Locks a generation for sweeping. @returns false if the generation is in use or another transaction sweeps it */
     async lockDue(documentId: number, generation: number): Promise<boolean> {
       const due = await rows(
         `SELECT generation FROM unsearched_generations WHERE ${which} AND sweep_at <= parley_now()

@@ -76,8 +76,8 @@ export async function chunksOf(
 }
 
 /**
- * Embeds and stores the chunks of a begun generation, cutting those that are too long for the model. If it fails, the
- * sweep removes them.
+ * Embeds and stores the chunks of a begun generation, cutting those that are too long for the model. If this fails, the sweep removes the
+ * stored chunks.
  */
 export async function fillGeneration(
   ports: BuildPorts,

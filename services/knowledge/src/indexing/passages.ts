@@ -3,7 +3,7 @@ import { closesFence, endOfBlock, type Fence, openingFence } from './code-fence.
 import { firstTokens, passageTokens } from './passage-tokens.ts';
 import { type Line, linesAhead, splitLine } from './text-lines.ts';
 
-/** Strength of the break before a passage; chunks are cut at the strongest ones. */
+/** Strength of the break before a passage. Chunks are cut at the strongest breaks. */
 export const strengths = { word: 0, sentence: 1, line: 2, paragraph: 3, heading: 4 } as const;
 type Strength = (typeof strengths)[keyof typeof strengths];
 

@@ -14,7 +14,7 @@ interface DueGeneration {
   generation: number;
 }
 
-/** Deletes unused chunks of all tenants: replaced ones, chunks of deleted documents, and those of dead builders. */
+/** Deletes unused chunks of all tenants: replaced chunks, chunks of deleted documents, and chunks of dead builders. */
 export async function sweepGenerations({ database }: Pick<Ports, 'database'>, isStopping = () => false): Promise<void> {
   let due: DueGeneration[];
   do {

@@ -1,9 +1,9 @@
 import { quartersAt, quarterTokens, unitsAt } from './passage-tokens.ts';
 
-/** A line or part of one, without the white space at the line's end. */
+/** A line or a part of a line, without white space at the line's end. */
 export interface Line {
   text: string;
-  /** Its offset in the whole text, in UTF-16 code units. */
+  /** Offset in the whole text, in UTF-16 code units. */
   start: number;
 }
 

@@ -46,7 +46,8 @@ export const knowledge: Migration = {
         object_etag text,
         -- Grows each time the file is queued for parsing.
         version integer NOT NULL DEFAULT 1,
-        -- The generation of chunks that is searched; 0: none yet. Another one is built beside it and takes over in one step.
+        -- The generation of chunks that is searched; 0 if there is none yet. A new generation is built in addition and replaces this one in
+        -- one step.
         generation integer NOT NULL DEFAULT 0,
         next_generation integer NOT NULL DEFAULT 1,
         -- The generation that was built for another embedding model and waits for the base's other documents.

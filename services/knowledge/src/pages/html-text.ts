@@ -11,7 +11,7 @@ export interface HtmlText {
    * content.
    */
   text: string;
-  /** Describes what is missing in the text compared with the page, one sentence each; traces are not listed. */
+  /** Describes what is missing in the text compared with the page, one sentence each. Small losses are not listed. */
   warnings: string[];
 }
 

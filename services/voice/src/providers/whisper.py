@@ -39,7 +39,7 @@ def transcribe(head, clip):
         samples = samples_of(clip, head["audioEncoding"])
     except OverflowError:
         return {"problem": "tooLong"}
-    except Exception:  # what a decoder says of a hostile clip can be anything
+    except Exception:  # a decoder may raise any error for a hostile clip
         return {"problem": "unreadable"}
     import os
 
