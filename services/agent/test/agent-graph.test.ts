@@ -34,7 +34,7 @@ test('an agent can be created, read, updated, listed, counted and deleted over G
   });
 });
 
-test('left out and null are distinguished in literals and variables', async (t) => {
+test('omitted fields and null are distinguished in literals and variables', async (t) => {
   const unit = await agentUnit(t);
   const { id } = await createAgent(unit, owner, { subject: 'Fractions', ttsLang: 'en', ttsVoice: 'a' });
   await unit.graph(owner, updateAgent, { id, input: { subject: null } });

@@ -31,7 +31,7 @@ test('an agent names tools of connectors and actions, in its order; null and an 
   ]);
 });
 
-test('twenty tools are taken', async (t) => {
+test('twenty tools are accepted', async (t) => {
   const unit = await agentUnit(t);
   const twenty = Array.from({ length: 20 }, (_, at) => ({ connectorId: 1, tool: `tool ${at}` }));
   t.is((await createAgent(unit, owner, { tools: twenty })).tools?.length, 20);

@@ -47,7 +47,7 @@ export interface Reply {
   usages: TurnUsage[];
   /** The context of the last model request before any text. */
   requested?: { contextTokens: number };
-  /** The last usage of a turn that did not fail. */
+  /** The last usage, if the turn did not fail. */
   finished?: TurnUsage | undefined;
   /** The last citations, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };

@@ -38,7 +38,7 @@ test('a hidden agent is neither listed nor counted, but can be read', async (t) 
   t.like(await app.findAgent(owner, agent.id), { name: 'Max' });
 });
 
-test('a hidden agent that was changed or deleted is not that of its persona any more', async (t) => {
+test('a hidden agent that was changed or deleted is no longer used for its persona', async (t) => {
   const { app } = await agentApp(t);
   const id = async () => (await app.resolveEmbedAgent(owner, { persona })).agent.id;
   const first = await id();
@@ -49,7 +49,7 @@ test('a hidden agent that was changed or deleted is not that of its persona any 
   t.not(await id(), second);
 });
 
-test('a persona that no agent may have is refused', async (t) => {
+test('a persona that breaks the rules for agents is refused', async (t) => {
   const { app } = await agentApp(t);
   const error = await t.throwsAsync(app.resolveEmbedAgent(owner, { persona: { ...persona, personaPrompt: ' ' } }));
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.personaPrompt' }] });
@@ -76,7 +76,7 @@ test('a tenant has a bounded number of hidden agents, also of personas that come
   t.truthy((await resolve(7)).agent, 'a deleted one does not count');
 });
 
-test('an agent that is there is resolved with its own settings, else those of its tenant and the platform', async (t) => {
+test('an existing agent is resolved with its own settings, else those of its tenant and the platform', async (t) => {
   const { app } = await agentApp(t);
   const plain = await app.createAgent(owner, ada);
   t.deepEqual((await app.resolveEmbedAgent(owner, { agentId: plain.id })).avatar, {

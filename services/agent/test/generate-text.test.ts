@@ -35,7 +35,7 @@ async function twoProviders(t: ExecutionContext, env: Record<string, string> = {
   return { unit, cloud, direct };
 }
 
-test('a completion is answered with who served it and what it cost, and settled once under its key', async (t) => {
+test('a completion returns its model and cost, and is settled once under its key', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   cloud.answerWith({ text: 'Hello there.', usage: { prompt_tokens: 1_000, completion_tokens: 100 } });
   const { data, errors } = await generate(unit, {});
@@ -106,7 +106,7 @@ test('a model without a price is refused before any call', async (t) => {
   t.deepEqual([cloud.requests.length, direct.requests.length, unit.ledger.reserved.length], [0, 0, 0]);
 });
 
-test('images reach models that see, and are ignored elsewhere', async (t) => {
+test('images are sent to models with vision, and ignored by others', async (t) => {
   const { unit, cloud, direct } = await twoProviders(t);
   await generate(unit, { provider: 'CLOUD_HOSTED_MODELS', images: [png] });
   t.true(JSON.stringify(cloud.requests[0]?.body).includes(png.slice(-12)));
@@ -160,7 +160,7 @@ test('a model of embeddings is refused for text, at once and on save, and no pro
   t.is(cloud.connections, 0);
 });
 
-test('a fallback that lacks its own model is the error of the operator', async (t) => {
+test("a fallback without its model counts as the operator's error", async (t) => {
   const { unit, cloud, direct } = await twoProviders(t);
   cloud.answerWith({ status: 503 });
   direct.answerWith({ status: 404 });
@@ -169,7 +169,7 @@ test('a fallback that lacks its own model is the error of the operator', async (
   t.is(direct.counts.started, 1);
 });
 
-test('a model that the provider does not have is the error of whoever named it', async (t) => {
+test('a model that the provider does not have counts as the error of the caller who named it', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   cloud.answerWith({ status: 404 });
   const own = await refusal(unit, { provider: 'CLOUD_HOSTED_MODELS', modelId: 'gpt-4o-mini' });
@@ -197,7 +197,7 @@ test('no model is asked while the ledger is unavailable', async (t) => {
   t.is(cloud.connections, 0);
 });
 
-test('what a broken answer took is settled at its estimate, and the error names no place', async (t) => {
+test('a broken answer is settled at its estimate, and the error names no host', async (t) => {
   const { unit, cloud } = await twoProviders(t);
   cloud.answerWith({ text: 'One two three', ending: 'cut' });
   const error = await refusal(unit, {});

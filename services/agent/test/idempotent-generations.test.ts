@@ -36,7 +36,7 @@ async function twoReplicas(t: ExecutionContext, env: Record<string, string> = {}
   };
 }
 
-test('a generation is made and metered once under a key, and answered the same on every replica', async (t) => {
+test('a generation is made and metered once per key, and every replica returns the same answer', async (t) => {
   const { one, two, ask, server, calls } = await twoReplicas(t);
   server.answerWith({ text: 'Hello there.', usage });
   const first = await ask(one, keyed());

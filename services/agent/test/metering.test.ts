@@ -116,7 +116,7 @@ test('a turn that is cancelled while its model thinks is settled for the thought
   t.is(unit.ledger.open.size, 0);
 });
 
-test('a model that gives no token in time is paid for its prompt', async (t) => {
+test('a model that sends no token in time is charged for its prompt', async (t) => {
   const limit = { HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '1000' };
   const unit = await unitWithModel(t, { beforeDelta: createGate() }, { ...pricedUncounted, ...limit });
   const { id } = await createAgent(unit, owner);
@@ -168,7 +168,7 @@ test('a settlement outlives an outage of the ledger, and the turn does not wait 
   t.is(unit.ledger.open.size, 0);
 });
 
-test('a longer conversation than the model takes is asked again with its newer half, each try metered by itself', async (t) => {
+test('a conversation that is too long for the model is sent again with its newer half, and each attempt is metered', async (t) => {
   const unit = await unitWithModel(
     t,
     (_, index) => (index === 0 ? { status: 413 } : { text: 'Short.', usage }),

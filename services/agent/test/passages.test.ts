@@ -109,7 +109,7 @@ test('without any passage found the reply cites none', async (t) => {
   t.deepEqual(contents(unit, 0).slice(1), [question]);
 });
 
-test('a message that leans on the conversation is made to stand alone by the model, metered with the turn', async (t) => {
+test('a message that depends on the conversation is rewritten by the model, metered with the turn', async (t) => {
   const script = (body: { messages: { content: unknown }[] }) =>
     String(body.messages[0]?.content).includes('search query')
       ? { text: 'Return period of the Orion floor lamp', usage: { prompt_tokens: 100, completion_tokens: 10 } }
@@ -180,7 +180,7 @@ test('a reply costs what embedding its question took too, also where the search 
   t.like(without.finished, { tokensIn: 2_012, costUsdE8: 800_024n });
 });
 
-test('a message that stands alone is searched for as it is, also in a conversation', async (t) => {
+test('a message that needs no conversation is searched for unchanged', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
   await runTurn(unit, id, { history: conversation(question) });
@@ -188,7 +188,7 @@ test('a message that stands alone is searched for as it is, also in a conversati
   t.is(unit.server.requests.length, 1);
 });
 
-test('the offline model joins a message that leans on the conversation to the one before', async (t) => {
+test('the offline model joins a message that depends on the conversation to the previous one', async (t) => {
   const unit = await agentUnit(t);
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
   await runTurn(unit, id, { history: conversation('And how many days?') });
@@ -218,7 +218,7 @@ for (const [what, answer] of [
   });
 }
 
-test('while knowledge is away a turn goes on without passages', async (t) => {
+test('while knowledge is down, a turn continues without passages', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const { id } = await createAgent(unit, owner, { knowledgeBaseIds: [3] });
   for (const error of [unavailable('away'), badRequest('refused'), new Error('a bug')]) {

@@ -37,7 +37,7 @@ test('states: a listener gets the text in pieces and one final event, after whic
   t.is(ledger.open.size, 0);
 });
 
-test('it goes on when nobody listens, and a listener after the end hears nothing', async (t) => {
+test('a generation continues without a listener, and a listener after its end gets no events', async (t) => {
   const { replica, server, ledger } = await agentReplicas(t);
   const unit = await replica();
   server.answerWith({ text: 'Nobody hears this.' });
@@ -168,7 +168,7 @@ test('a generation whose process dies is ended once by another, without asking t
   t.is(server.requests.length, 1);
 });
 
-test('a generation that has ended is not ended again by whoever takes its job over', async (t) => {
+test('a generation that has ended is not ended again by a process that takes its job over', async (t) => {
   const { replica, server } = await agentReplicas(t);
   const dying = await replica();
   const beforeDelta = createGate();
@@ -183,7 +183,7 @@ test('a generation that has ended is not ended again by whoever takes its job ov
   t.is(events.filter(({ done }) => done).length, 1);
 });
 
-test('a tenant has at most a hundred under way, and others are not kept from theirs', async (t) => {
+test('a tenant may run at most a hundred generations, and other tenants are not affected', async (t) => {
   const { replica, server } = await agentReplicas(t);
   const unit = await replica();
   const beforeHeaders = createGate();

@@ -235,7 +235,7 @@ test('a take-over of a turn that called nothing, and another turn, begin at the 
 });
 
 for (const api of apis) {
-  test(`${api}: what a model has signed goes back to it after a take-over`, async (t) => {
+  test(`${api}: what a model has signed is sent back to it after a take-over`, async (t) => {
     const never = createGate();
     const signed = { thoughts: ['Hm.'], text: 'I look.', signature: 'c2lnbmVk', ...call({ q: 1 }) };
     const unit = await unitOn(t, api, (_, index) => [signed, { beforeHeaders: never }][index] ?? { text: 'Found.' });

@@ -321,7 +321,7 @@ test('an error of action itself ends the call, not the turn', async (t) => {
   t.is(reply.texts.join(''), 'Fine.');
 });
 
-test('arguments that action does not take are answered to the model', async (t) => {
+test('arguments that action refuses are reported to the model', async (t) => {
   const unit = await unitWithModel(t, answersIn(calls('search', { q: 'x'.repeat(20_000) }), { text: 'Fine.' }));
   const { id } = await createAgent(unit, owner, { tools: [search] });
   const reply = await runTurn(unit, id);
@@ -473,7 +473,7 @@ test('interrupting a turn in the middle of a call cancels the call, and what was
   assertMetered(t, unit, reply);
 });
 
-test('a provider that takes no tools answers without, and is not asked with tools again', async (t) => {
+test('a provider that refuses tools answers without them, and gets no tools again', async (t) => {
   const unit = await unitWithModel(t, (_body, _index, { tools }) =>
     tools.length > 0
       ? { status: 400, body: JSON.stringify({ error: { message: 'small-1 does not support tools' } }) }
@@ -511,7 +511,7 @@ test('a turn of an agent without tools makes no call of action and has the event
   assertMetered(t, unit, own);
 });
 
-test('while action is away or slow a turn goes on without tools', async (t) => {
+test('while action is down or slow, a turn continues without tools', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' }, { AGENT_TOOL_LIST_TIMEOUT_MS: '300' });
   const { id } = await createAgent(unit, owner, { tools: [search] });
   unit.action.describe = () =>

@@ -7,7 +7,7 @@ import { unitOn } from './agent-turns.ts';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 import { ask, greeting, naming, owner, type Refusal, workflowsOf } from './workflow-unit.ts';
 
-// names workflow: the ledger's name of such calls.
+// names workflow: the name under which the ledger records these calls, not the query
 
 interface Generated {
   definition: unknown;
@@ -61,14 +61,14 @@ test('a model is told what a definition is and what the tenant has, and its defi
   t.is(unit.ledger.open.size, 0);
 });
 
-test('another tenant has none of these', async (t) => {
+test('the prompt contains no resources of another tenant', async (t) => {
   const unit = await unitWith(t, answer(greeting));
   await generate(unit, 'Say hello.', inTenant(2));
   const sent = JSON.stringify(unit.server.requests[0]?.body.messages);
   for (const foreign of ['Base 1', 'Connector 3', 'action 5']) t.false(sent.includes(foreign), foreign);
 });
 
-test('words and code fences around the JSON are passed over', async (t) => {
+test('words and code fences around the JSON are ignored', async (t) => {
   const unit = await unitWith(
     t,
     words(`Here it is:\n\`\`\`json\n${JSON.stringify({ definition: greeting }, null, 2)}\n\`\`\`\nEnjoy!`),
@@ -76,7 +76,7 @@ test('words and code fences around the JSON are passed over', async (t) => {
   t.deepEqual(await generate(unit), { definition: greeting, summary: '', costUsd: 0.0035 });
 });
 
-test('a model is told its problems twice, and all its tries are paid for', async (t) => {
+test('a model gets the problems of its answer twice, and all attempts are charged', async (t) => {
   const bad = workflow({ greet: say('{{ variables.who }}', { next: 'gone' }) });
   const unit = await unitWith(
     t,
@@ -104,7 +104,7 @@ for (const [what, text, named] of [
   ['what cannot be stored', JSON.stringify({ definition: workflow({ a: say('\0') }) }), /without NUL/],
   ['a definition that stays wrong', JSON.stringify({ definition: { version: 2 } }), /version must be 1/],
 ] as const) {
-  test(`a model that answers ${what} three times is refused, and paid for`, async (t) => {
+  test(`a model that answers ${what} three times is an error, and all attempts are charged`, async (t) => {
     const unit = await unitWith(t, words(text));
     const error = await t.throwsAsync<Refusal>(generate(unit));
     t.like(error?.extensions, { code: 'BAD_REQUEST', statusCode: 400, reason: 'WORKFLOW_NOT_GENERATED' });

@@ -86,7 +86,7 @@ test('only the last run of a session has a state; the earlier ones are their tra
   t.true(held > 50_000);
 });
 
-test("beyond the tenant's bytes the oldest runs are deleted, and the session at hand goes on", async (t) => {
+test("above the tenant's byte limit the oldest runs are deleted, and the current session continues", async (t) => {
   const unit = await agentUnit(t, { AGENT_WORKFLOW_RUN_BYTES: '200000' });
   answerWith(unit, 50_000);
   const { agentId } = await agentWith(unit, twoTurns);

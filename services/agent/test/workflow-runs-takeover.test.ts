@@ -103,7 +103,7 @@ test('a turn that is lost between nodes goes on after the last one that ended', 
   );
 });
 
-test('a take-over tells of the calls of finished nodes again, each as it ended', async (t) => {
+test('a take-over reports the calls of finished nodes again, with their final status', async (t) => {
   const never = createGate();
   const unit = await unitOn(t, { Last: { beforeHeaders: never } });
   const { agentId } = await agentWith(unit, chain);
@@ -143,7 +143,7 @@ test('a turn that is lost within a call asks for it by the same key, and it is m
   t.deepEqual(unit.action.asked[1]?.arguments, unit.action.asked[0]?.arguments);
 });
 
-test('a text that was being streamed is written anew, and a text that a finished node wrote is said from its state', async (t) => {
+test("a text that was being streamed is written again, and a finished node's text is taken from its state", async (t) => {
   const gate = createGate();
   const unit = await unitOn(t, { Last: { text: 'half a text', beforeDelta: gate } });
   const { agentId } = await agentWith(unit, chain);

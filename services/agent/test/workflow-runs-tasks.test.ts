@@ -7,7 +7,7 @@ import { unitWithModel } from './agent-turns.ts';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 import { agentWith, publish, runsOf, runTask, saveDraft, type TaskAnswer } from './workflow-run-unit.ts';
 
-// names workflow: the ledger's name of such calls.
+// names workflow: the name under which the ledger records these calls, not the query
 
 const owner = inTenant(1);
 const usage = { prompt_tokens: 1_000, completion_tokens: 50 };
@@ -96,7 +96,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
     { text: 'x', usage },
     {
       HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
-      // Long enough that the calls before the last one end in time on a busy machine.
+      // Long enough that on a busy machine all calls but the last end in time.
       AGENT_WORKFLOW_TURN_MS: '1000',
       AGENT_WORKFLOW_NODES: '1',
     },

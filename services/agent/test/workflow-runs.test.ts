@@ -598,7 +598,7 @@ test('messages, passages and results of tools that look like templates or expres
   t.false(JSON.stringify(await runsOf(unit)).includes('canary'));
 });
 
-test('what PostgreSQL does not store is left out of results and of what a model writes', async (t) => {
+test('characters that PostgreSQL cannot store are removed from results and from model output', async (t) => {
   const unit = await modelOf(t, { Hi: { text: 'a\0b' } });
   unit.action.answer = () => ({ body: { $case: 'json', value: '{"k\\u0000":"a\\u0000b\\ud800"}' } });
   const nodes = {

@@ -18,7 +18,7 @@ import { ada, agentApp, useCases as agentUseCases, offlinePorts } from './agent-
 import { agentUnit, createAgent, inTenant } from './agent-unit.ts';
 import { greeting, naming, owner, type Refusal, workflowsOf } from './workflow-unit.ts';
 
-test('a workflow is made, read, listed, changed and deleted', async (t) => {
+test('a workflow is created, read, listed, changed and deleted', async (t) => {
   const unit = await agentUnit(t);
   const app = workflowsOf(unit);
   const made = await app.create({ description: 'Says hello' });
@@ -115,7 +115,7 @@ test('a tenant has as many workflows as the operator lets it have, also when the
   await t.notThrowsAsync(app.create());
 });
 
-test("another tenant's workflow is not there for any operation", async (t) => {
+test("another tenant's workflow is not found by any operation", async (t) => {
   const unit = await agentUnit(t);
   const { id } = await workflowsOf(unit).create();
   await workflowsOf(unit).publish(id);
@@ -136,7 +136,7 @@ test("another tenant's workflow is not there for any operation", async (t) => {
   t.is((await t.throwsAsync<Refusal>(other.attach(agent.id, id)))?.message, `Workflow ${id} not found`);
 });
 
-test('publishing freezes the draft as the next version, and the same draft makes no other one', async (t) => {
+test('publishing stores the draft as the next version, and publishing the same draft again creates none', async (t) => {
   const app = workflowsOf(await agentUnit(t));
   const { id } = await app.create();
   const first = await app.publish(id);
@@ -310,7 +310,7 @@ test('of an agent that gets a workflow and its deletion at once, one is refused'
   }
 });
 
-test('a replica that waits for a workflow sees what another one publishes meanwhile', async (t) => {
+test("a replica that waits for a workflow's lock sees a version that another one publishes meanwhile", async (t) => {
   const { database } = await agentApp(t);
   const one = bound(useCases, offlinePorts(database));
   const other = bound(useCases, offlinePorts(await replicaOf(t, database, agentSchema)));

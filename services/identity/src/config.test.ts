@@ -32,7 +32,7 @@ test('an error names every invalid setting', (t) => {
   for (const name of Object.keys(wrong)) t.true(error?.message.includes(`${name}:`), name);
 });
 
-test('OPERATOR_KEY is another key than MESH_KEY, however it is written', (t) => {
+test('OPERATOR_KEY must differ from MESH_KEY, in any encoding', (t) => {
   const bytes = randomBytes(32);
   const read = (meshKey: Buffer) =>
     readIdentityConfig({ ...key, OPERATOR_KEY: bytes.toString('base64'), MESH_KEY: meshKey.toString('base64url') });
@@ -72,7 +72,7 @@ test('ceilings are amounts above 0 in whole cents', (t) => {
   }
 });
 
-test('PLAN_LIMITS_FILE overrides what it names, and what is wrong with it is named all at once', (t) => {
+test('PLAN_LIMITS_FILE overrides the limits that it contains, and an error names all its problems', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'plan-limits-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const limits = (text: string) => {

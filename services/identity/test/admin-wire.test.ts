@@ -37,7 +37,7 @@ async function register({ graph, rpc, admin }: Pick<Unit, 'graph' | 'rpc' | 'adm
   }
 }
 
-test("a tenant's own quotas stand in place of its plan's, each for itself", async (t) => {
+test("a tenant's own quotas replace its plan's, each separately", async (t) => {
   const unit = await operatorsUnit(t);
   const { admin, rpc } = unit;
   const { tenantId } = await register(unit);
@@ -126,7 +126,7 @@ test('an operator can do everything over the wire', async (t) => {
   t.is((await admin.listAudit({ first: 200 }, ada)).entries.length, 12);
 });
 
-test('AdminService opens to nobody but who holds OPERATOR_KEY, and OPERATOR_KEY opens nothing else', async (t) => {
+test('AdminService accepts only callers with OPERATOR_KEY, which gives access to nothing else', async (t) => {
   const unit = await operatorsUnit(t);
   const { dependencies, clientOf, operatorKey, admin } = unit;
   const { tenantId } = await register(unit);
@@ -190,7 +190,7 @@ test('without OPERATOR_KEY the AdminService is not served, and the log says so o
   t.is(lines.filter((line) => line.includes('AdminService is not served')).length, 1);
 });
 
-test('a suspension is announced before the operator has the answer', async (t) => {
+test('a suspension is announced before the operator gets the response', async (t) => {
   const unit = await operatorsUnit(t);
   const { userId, tenantId } = await register(unit);
   const received: CredentialsChanged['whose'][] = [];
@@ -206,7 +206,7 @@ test('a suspension is announced before the operator has the answer', async (t) =
   t.deepEqual(received.at(-1), { $case: 'tenantId', value: tenantId });
 });
 
-test('refusals over the wire name what is wrong', async (t) => {
+test('errors over gRPC name the cause', async (t) => {
   const { admin } = await operatorsUnit(t);
   const options = { ...ada, expectedErrors: ['notFound' as const, 'invalid' as const] };
   t.like(await t.throwsAsync(admin.setPlan({ tenantId: 7, plan: 'PRO' }, options)), {

@@ -59,7 +59,7 @@ test('rule 8, states: the fifth wrong attempt locks a code, of 100 at once over 
   }
 });
 
-test('four wrong codes leave the right one good, and right ones do not count', async (t) => {
+test('after four wrong codes the right one is still valid, and right codes do not count', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { codes, flows } = await codesAndFlows(identity);
@@ -144,7 +144,7 @@ test('guesses at codes that nobody was sent are answered and locked like others'
   );
 });
 
-test('no code fits what nobody was sent', async (t) => {
+test('no code is valid for an unknown contact', async (t) => {
   const { app, ports } = await identityApp(t);
   const { hmac } = ports.keys;
   const hashed: [number, string][] = [];

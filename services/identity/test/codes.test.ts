@@ -80,7 +80,7 @@ test('a national number names the one user who has it', async (t) => {
   t.is((await identity.messages()).length, 1);
 });
 
-test('validateSecuredToken answers true for a right code as often as it is asked, and does not use it up', async (t) => {
+test('validateSecuredToken returns true for a right code each time, and does not use it up', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input } = await signUp(app);
@@ -93,7 +93,7 @@ test('validateSecuredToken answers true for a right code as often as it is asked
   t.like(await t.throwsAsync(app.validateSecuredToken(anonymous, { token, id })), refusedToken);
 });
 
-test('a code is good for ten minutes', async (t) => {
+test('a code is valid for ten minutes', async (t) => {
   const identity = await identityApp(t);
   const { app, advance } = identity;
   const { input } = await signUp(app);
@@ -263,7 +263,7 @@ test('codes and contacts are stored as HMAC, equal codes differently, and they a
   t.is((await storedTokens(identity)).length, 2);
 });
 
-test('no two codes have one id', async (t) => {
+test('every code has its own id', async (t) => {
   const { database } = await identityApp(t);
   const insert = (contact: string) =>
     database.transactShared((db) =>

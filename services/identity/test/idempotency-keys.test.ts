@@ -119,7 +119,7 @@ test('without a result the next retry runs at once, as the same use', async (t) 
   t.is((await claim()).result, 'at last');
 });
 
-test('who lost the lease to a retry neither renews, ends nor overwrites its claim', async (t) => {
+test("a caller that lost its lease to a retry cannot renew, end or overwrite the retry's claim", async (t) => {
   const { claim, end, renew, advance } = await keysApp(t);
   const slow = await claim();
   advance(leaseMs);
@@ -191,7 +191,7 @@ test('each tenant, sign-in, API key and session has keys of its own', async (t) 
   for (const caller of callers) t.like(await t.throwsAsync(claim({ caller })), { kind: 'conflict' });
 });
 
-test('a request that may move the sign-in has the same key in all tenants of the sign-in', async (t) => {
+test('a request that may switch the tenant has the same key in all tenants of the sign-in', async (t) => {
   const { claim, end } = await keysApp(t);
   const first = await claim({ inAnyTenant: true });
   await end(first, 'moved');
@@ -212,7 +212,7 @@ test('a key has 1 to 255 printable characters', async (t) => {
   t.is((await rows()).length, 4, 'what is refused stores nothing');
 });
 
-test('nobody else has keys', async (t) => {
+test('anonymous callers and services cannot use keys', async (t) => {
   const { claim } = await keysApp(t);
   for (const caller of [
     { kind: 'anonymous', tenantId: null, requestId: 'r' },

@@ -81,7 +81,7 @@ test('after a rotation old tokens verify until they expire, and the new key sign
   ]);
 });
 
-test('keys that two operators make at once sign one after the other, and each verifies what it has signed', async (t) => {
+test('keys that two operators create at once sign one after the other, and tokens of both verify', async (t) => {
   const { app, admin, replica, advance } = await operatorsApp(t);
   const { tokens } = await signUp(app);
   const made = await Promise.all([admin.rotateSigningKey(operator('ada')), admin.rotateSigningKey(operator('bob'))]);

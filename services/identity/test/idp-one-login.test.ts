@@ -289,7 +289,7 @@ test('the identity of a deleted account makes a new one', async (t) => {
   t.not((await entered(person)).userId, userId);
 });
 
-test('signing in is queued by the account or the company, with the abort signal', async (t) => {
+test('sign-ins wait in a queue per account or company, with the abort signal', async (t) => {
   const { app, provider, ports } = await idpOneApp(t);
   const { caller, input } = await signUp(app);
   const { transactShared } = ports.database;

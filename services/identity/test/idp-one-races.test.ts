@@ -105,12 +105,12 @@ async function registeredMeanwhile(t: Parameters<typeof idpOneApp>[0], emailVeri
   return { ...all, input, tokens };
 }
 
-test('an email that is registered between look-up and insert is linked where it is verified', async (t) => {
+test('an email that is registered between look-up and insert is linked if it is verified', async (t) => {
   const { counts } = await registeredMeanwhile(t, true);
   t.like(await counts(), { users: 1, tenants: 1, signIns: 2 });
 });
 
-test('an email that is registered between look-up and insert is left out where it is not verified', async (t) => {
+test('an email that is registered between look-up and insert is omitted if it is not verified', async (t) => {
   const { counts, database } = await registeredMeanwhile(t, false);
   t.like(await counts(), { users: 2, tenants: 2, signIns: 2 });
   const emails = await database.transactShared<{ email: string | null }[]>(({ knex }) => knex('users').orderBy('id'));

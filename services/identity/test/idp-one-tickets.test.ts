@@ -243,7 +243,7 @@ test('a provider that never answers is unavailable after the timeout', async (t)
   t.deepEqual(await counts(), before);
 });
 
-test('who is too late gets unavailable, asked or waiting for a turn, and can use the ticket afterwards', async (t) => {
+test('an exchange that times out, running or queued, is unavailable, and the ticket can be used afterwards', async (t) => {
   const { app, provider, ports } = await idpOneApp(t, patient);
   const { idpOne } = ports;
   if (!idpOne) return t.fail();
@@ -260,7 +260,7 @@ test('who is too late gets unavailable, asked or waiting for a turn, and can use
   for (const ticket of tickets) await t.notThrowsAsync(app.loginWithIdpOne(anonymous, { ticket }));
 });
 
-test('a caller who leaves ends the exchange', async (t) => {
+test('an exchange ends when its caller disconnects', async (t) => {
   const { app, provider } = await idpOneApp(t, patient);
   provider.failNext('hang');
   const leaving = new AbortController();

@@ -32,7 +32,7 @@ test('whom an operator invites registers under invite, by email or phone, and th
   t.false(JSON.stringify(entries).includes('pst_'));
 });
 
-test('an invitation goes to no user, and to nothing that is no contact', async (t) => {
+test('an invitation to an existing user or an invalid contact is refused', async (t) => {
   const given = await operatorsApp(t);
   const { app, admin, audit } = given;
   const input = newRegistration();

@@ -252,7 +252,7 @@ test('the ceiling of the platform bounds all tenants together by one call, also 
   await assertBalanced(t, database, ...tenantIds);
 });
 
-test('metrics say what all tenants spend this month, and what they may', async (t) => {
+test('metrics report the monthly spend of all tenants and the ceiling', async (t) => {
   const { app, database } = await identityApp(t, { platformMonthlyCeilingUsd: 3 });
   const [one, two] = await Promise.all([newTenant(database, 'PRO'), newTenant(database, 'PRO')]);
   const call = spendCall('a', { costUsdE8: usd(0.4) });
@@ -354,7 +354,7 @@ test('calls under way are reserved, renewed and settled while sign-ins use up th
   await assertBalanced(t, database, id);
 });
 
-test('hostile figures and names are refused, and leave nothing', async (t) => {
+test('hostile numbers and names are refused and not stored', async (t) => {
   const { app, tenant } = await ledgerApp(t);
   const { id, ledger } = await tenant();
   for (const [field, value] of [

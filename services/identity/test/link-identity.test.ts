@@ -68,7 +68,7 @@ test('rule 4, errors: an identity that is linked to another account is refused',
   t.deepEqual(await subjects(), []);
 });
 
-test('an account that is linked to one identity takes no other', async (t) => {
+test('an account that is linked to one identity cannot be linked to another', async (t) => {
   const { app, linkIdpOne, subjects, methodsOf } = await setUp(t);
   const { caller } = await signUp(app);
   const person = newPerson();
@@ -100,7 +100,7 @@ test('a ticket that was used to link does not sign in', async (t) => {
   t.like(await t.throwsAsync(app.loginWithIdpOne(anonymous, { ticket })), { kind: 'unauthenticated' });
 });
 
-test('who may not link does not spend a ticket', async (t) => {
+test('a caller who may not link does not use up a ticket', async (t) => {
   const { app, provider, database, advance } = await setUp(t, { settings: { reauthMaxAgeS: 300 } });
   const { caller } = await signUp(app);
   const { caller: suspended } = await signUp(app);
@@ -154,7 +154,7 @@ test('linking PASSWORD gives an account its first password, by the rules of pass
   t.is((await entered(person)).userId, caller.userId);
 });
 
-test('linking PASSWORD where one exists changes nothing and answers true', async (t) => {
+test('linking PASSWORD if one exists changes nothing and returns true', async (t) => {
   const { app, linkPassword, subjects, userRow, ports } = await setUp(t);
   const { caller, input } = await signUp(app);
   const before = await userRow(caller.userId);
@@ -201,7 +201,7 @@ test('after unlinking PASSWORD the hash is gone, and the password signs in no mo
   t.is((await entered(person)).userId, caller.userId);
 });
 
-test('unlinking what is not linked changes nothing and answers true', async (t) => {
+test('unlinking a method that is not linked changes nothing and returns true', async (t) => {
   const { app, entered, unlink, subjects, userRow } = await setUp(t);
   const { caller } = await signUp(app);
   const other = await entered(newPerson());

@@ -283,7 +283,7 @@ test('after fifty failures in an hour the owner is mailed, once an hour; for an 
   t.is(await jobs(), 3, 'the same work is done for nobody');
 });
 
-test('a mail about failed logins that cannot be stored leaves the answer as it is', async (t) => {
+test('a mail about failed logins that cannot be stored does not change the response', async (t) => {
   const identity = await identityApp(t);
   const { app, ports } = identity;
   const { input } = await signUp(app);

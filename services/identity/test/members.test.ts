@@ -71,7 +71,7 @@ test('myTenants has the live tenants that a user owns or is a member of, oldest 
   t.deepEqual(await idsOf(app, { ...ada, tenantId: null }), [owner.tenantId, ada.tenantId]);
 });
 
-test('myTenants counts in the budget of its answer', async (t) => {
+test('myTenants counts towards the answer budget', async (t) => {
   const { app, ports } = await identityApp(t);
   const { caller } = await signUp(app);
   await app.createTenant(caller, { name: 'Second' });
@@ -83,7 +83,7 @@ test('myTenants counts in the budget of its answer', async (t) => {
   t.like(await t.throwsAsync(within(199)), { kind: 'invalid', reason: 'ANSWER_TOO_LARGE' });
 });
 
-test('switchTenant turns this sign-in, not the one of a second tab, and new ones begin there', async (t) => {
+test('switchTenant switches only this sign-in, and new sign-ins start in that tenant', async (t) => {
   const { app, announced } = await identityApp(t);
   const { caller, input } = await signUp(app);
   const tab = await signInAgain(app, input.email);
@@ -103,7 +103,7 @@ test('switchTenant turns this sign-in, not the one of a second tab, and new ones
   );
 });
 
-test('switchTenant answers a foreign, a deleted and an absent tenant alike, and changes nothing', async (t) => {
+test('switchTenant gives the same error for a foreign, deleted or absent tenant, and changes nothing', async (t) => {
   const { app } = await identityApp(t);
   const { caller: ada, input } = await signUp(app);
   const { caller: eve } = await signUp(app);

@@ -75,7 +75,7 @@ test('a mail server that is away, and then busy, delays mail, which is unreadabl
   t.is(mailbox.length, 1);
 });
 
-test('a recipient whom the server refuses for good gets no further attempts, and holds up nobody else', async (t) => {
+test('a permanently refused recipient gets no further attempts, and delays no other message', async (t) => {
   const { mailbox, url } = await startMailServer(t, { unknown: ['ada@example.test'] });
   const { ports, queue, done } = await unitWith(t, { SMTP_URL: url });
   const logged: unknown[] = [];
@@ -100,7 +100,7 @@ test('a message to nobody, and one that has expired, are dropped', async (t) => 
   t.deepEqual(mailbox, []);
 });
 
-test('without servers, messages are files that their owner alone can read', async (t) => {
+test('without servers, messages are written to files that only the owner can read', async (t) => {
   const { folder, queue, done } = await unitWith(t);
   await queue(mail);
   await queue(sms);
@@ -167,7 +167,7 @@ test('notices name nothing that a user has chosen, and an email that nobody prov
   t.is((await messages()).length, 46);
 });
 
-test('notices of what can be repeated never use up those of a changed password', async (t) => {
+test('repeatable notices never use up the limit of notices about a changed password', async (t) => {
   const { app, messages } = await identityApp(t);
   const { caller } = await signUp(app);
   for (let n = 0; n < 25; n += 1) await app.generateApiKey(caller);

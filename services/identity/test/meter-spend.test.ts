@@ -41,7 +41,7 @@ test('calls of many tenants are reserved and settled in one step, and each ledge
   await assertBalanced(t, database, ...ids);
 });
 
-test('one that is refused, malformed or of an unknown tenant is left, and the others are made', async (t) => {
+test('refused and malformed changes and those of unknown tenants are skipped, and the others are applied', async (t) => {
   const { app, database, tenant } = await ledgerApp(t);
   const [one, full, gone] = await Promise.all([tenant(), tenant(), tenant()]);
   await full.settle(settlement('before', { costUsdE8: usd(10) }));
@@ -107,7 +107,7 @@ test('of calls in one step those are admitted that begin below the cap, on two r
 
 // Only on a database server: the embedded database has a single session, which holds all locks.
 onDatabaseServer(({ test }) => {
-  test('a ledger that another transaction has holds up no other tenant: its changes are left', async (t) => {
+  test('a ledger that another transaction has locked delays no other tenant: its changes are skipped', async (t) => {
     const { app, database, tenant } = await ledgerApp(t);
     const [busy, free] = await Promise.all([tenant(), tenant()]);
     await database.transact(busy.id, async ({ knex }) => {

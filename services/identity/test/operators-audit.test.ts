@@ -5,7 +5,7 @@ import { usd } from './support/spend.ts';
 
 const ada = operator('ada');
 
-test('only an operator who says a name may do anything', async (t) => {
+test('only an operator with a name may do anything', async (t) => {
   const { app, admin, audit } = await operatorsApp(t);
   const { caller } = await signUp(app);
   const { tenantId, userId } = caller;

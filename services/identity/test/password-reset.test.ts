@@ -194,7 +194,7 @@ test('a sign-in is limited as the account is when it begins, not as it was when 
   t.is((await app.resolveSignIn(signInId)).limitedReason, 'EMAIL_PROOF_REQUIRED');
 });
 
-test('a new password ends all other codes and links for one', async (t) => {
+test('a new password ends all other codes and links for a new password', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input } = await signUp(app);
@@ -209,7 +209,7 @@ test('a new password ends all other codes and links for one', async (t) => {
   t.true(await app.validateSecuredToken(anonymous, signIn));
 });
 
-test('a password that is refused uses up nothing', async (t) => {
+test('a refused password uses up no code', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input, tokens } = await signUp(app);
@@ -224,7 +224,7 @@ test('a password that is refused uses up nothing', async (t) => {
   t.true(await app.forgotPasswordWithOtp(anonymous, { newPassword, token }));
 });
 
-test('that a password is the email is told only to who has a right code', async (t) => {
+test('only a right code reveals that the new password is the email', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input } = await signUp(app);

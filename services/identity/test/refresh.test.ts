@@ -71,7 +71,7 @@ test('a refresh token expires thirty days after it was issued', async (t) => {
   const next = await app.refreshSignIn(anonymous, tokens);
   advance(29 * day);
   const third = await app.refreshSignIn(anonymous, next);
-  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2); // the expired one was deleted
+  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2); // rotation deletes the expired token
   advance(31 * day);
   t.like(await t.throwsAsync(app.refreshSignIn(anonymous, third)), refused);
 });

@@ -95,7 +95,7 @@ test('under invite, register takes an invitation of the operator once, for the i
   t.like(await t.throwsAsync(register(second, byPhone)), refusedToken, 'it has expired');
 });
 
-test('the operator may invite a contact as often as need be', async (t) => {
+test('the operator may invite a contact any number of times', async (t) => {
   const identity = await identityApp(t, { registration: 'invite' });
   const input = newRegistration();
   for (let n = 0; n < 12; n += 1) await invitation(identity, { email: input.email });
@@ -164,7 +164,7 @@ test('rule 8, errors: codes of other purposes do not register', async (t) => {
   }
 });
 
-test('a registration that is refused uses up nothing', async (t) => {
+test('a refused registration uses up no code', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { input: taken } = await signUp(app);

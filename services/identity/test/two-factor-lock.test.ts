@@ -128,7 +128,7 @@ test('a right code and the end of a lock reset the count; a code that was used b
   t.true(await succeed());
 });
 
-test('what can be no code at all is refused, and counted, like a wrong one', async (t) => {
+test('a malformed code is refused and counted like a wrong one', async (t) => {
   const identity = await identityApp(t);
   const { app } = identity;
   const { caller, code } = await signUpWithTwoFactor(identity);

@@ -317,7 +317,7 @@ test('a second factor is of the user: an owner who has none is not limited by th
   t.is((await app.resolveSignIn(owner.signInId)).limitedReason, null);
 });
 
-test('secrets are in no plaintext column, and sealed for their user', async (t) => {
+test('secrets are not stored in plain text, and are encrypted for their user', async (t) => {
   const identity = await identityApp(t);
   const { app, ports, database } = identity;
   const tick = holdClock(ports);

@@ -41,7 +41,7 @@ test('apiUsageSummary: the cost is that of this month, the breakdown that of all
   ]);
 });
 
-test('the summary reads totals, and no calls', async (t) => {
+test('the summary reads totals only, not calls', async (t) => {
   const { app, ports, database } = await ledgerApp(t);
   const { caller } = await signUp(app);
   await app.settleSpend(agentOf(caller.tenantId), { settlements: [settlement('a')] });
@@ -50,7 +50,7 @@ test('the summary reads totals, and no calls', async (t) => {
   t.is((await apiUsageBreakdown({ ...ports, database: wholeRowsDatabase(database) }, requestOf(caller))).length, 1);
 });
 
-test('apiUsageSummary: the cap shown is the one enforced', async (t) => {
+test('apiUsageSummary: the cap in the response is the one that is enforced', async (t) => {
   const { app, database } = await ledgerApp(t, { idpOneMonthlyCeilingUsd: 7_000.25, platformMonthlyCeilingUsd: 1 });
   const { caller } = await signUp(app);
   const cap = async (changes: object) => {

@@ -27,9 +27,7 @@ export interface ReplyChange {
   text: string;
   usage?: TurnUsage | undefined;
   citations?: Citation[] | null | undefined;
-  /**
-   * Tool calls that began or ended after `text`. After a lost call of the agent, the same tool calls may be repeated.
-   */
+  /** A tool call that began or ended after `text`. After a lost call of the agent, the same tool call may be reported again. */
   toolCall?: ToolCall | undefined;
   /** A card, table or list to show with the text. */
   structuredContent?: unknown;
@@ -123,7 +121,7 @@ function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   };
 }
 
-/** Reports whether the agent service itself is unreachable; false if it answered that no model is available. */
+/** Reports whether the agent service itself is unreachable. False if the service responded that no model is available. */
 export function isAgentLost(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === undefined;
 }

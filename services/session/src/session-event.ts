@@ -6,7 +6,7 @@ import { protoToolCall, type ToolCall } from './tool-call.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 export interface EventHeader {
-  /** Empty for a chunk or a tool call until the event log has assigned an id. */
+  /** Empty for a chunk or a tool call until the event log assigns the id. */
   eventId: EventId | '';
   sessionId: number;
   occurredAt: Date;

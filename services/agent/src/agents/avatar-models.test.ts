@@ -30,7 +30,7 @@ function setUp({ keyValue = memoryKeyValue() } = {}) {
   return { voice, models, keyValue, pass: (ms: number) => (time += ms) };
 }
 
-test('the avatar models are those of voice, asked for again after a while', async (t) => {
+test('the avatar models come from voice and are requested again after a while', async (t) => {
   const { voice, models, pass } = setUp();
   t.deepEqual(await models.list(), [shown('aria')]);
   voice.body = { models: [{ ...aria, id: 'new', path: 'new.glb' }], more: true };
@@ -40,7 +40,7 @@ test('the avatar models are those of voice, asked for again after a while', asyn
   t.deepEqual(await models.list(), [shown('new')]);
 });
 
-test('avatar models that many ask for at once are asked for once', async (t) => {
+test('concurrent requests for avatar models share one request to voice', async (t) => {
   const { voice, models } = setUp();
   const gate = createGate();
   voice.gate = gate.pass();
@@ -50,7 +50,7 @@ test('avatar models that many ask for at once are asked for once', async (t) => 
   t.is(voice.calls, 1);
 });
 
-test('while voice is away its last avatar models are answered, at once, and after a restart; none were known: none', async (t) => {
+test('while voice is down, its last avatar models are returned at once, also after a restart, or none if none were known', async (t) => {
   const first = setUp();
   const { keyValue } = first;
   await first.models.list();
@@ -74,7 +74,7 @@ test('while voice is away its last avatar models are answered, at once, and afte
   t.is(fresh.voice.calls, 1, 'it is left alone for a while');
 });
 
-test('avatar models are also answered where the shared store fails', async (t) => {
+test('avatar models are returned even if the shared store fails', async (t) => {
   const keyValue = {
     ...memoryKeyValue(),
     get: () => Promise.reject(unavailable('no Redis')),
@@ -101,7 +101,7 @@ const hostile: Record<string, unknown> = {
   'a prototype': '{"models": [{"__proto__": {"id": "a", "label": "a", "gender": "a", "path": "a.glb"}}]}',
 };
 for (const [what, body] of Object.entries(hostile))
-  test(`avatar models that cannot be used leave the last known ones: ${what}`, async (t) => {
+  test(`an unusable list of avatar models does not replace the last known one: ${what}`, async (t) => {
     const { voice, models, pass, keyValue } = setUp();
     await models.list();
     voice.body = body;

@@ -66,7 +66,7 @@ async function settledAfter(
   return { answer, settled, costOf };
 }
 
-test('the cost of a call includes failed attempts, under the model that served', async (t) => {
+test('the cost of a call includes failed attempts, under the model that answered', async (t) => {
   const { answer, settled, costOf } = await settledAfter([
     { type: 'asked', model: first },
     { type: 'abandoned', model: first, usage: thought },
@@ -169,7 +169,7 @@ test('abandoning a call after an attempt that its provider does not charge settl
   t.like(settled, [{ tokensIn: 0, tokensOut: 0, costUsdE8: 0n, estimated: false, served: false }]);
 });
 
-test('where all attempts failed, each is counted once', async (t) => {
+test('if all attempts fail, each is counted once', async (t) => {
   const abandoned: ChainEvent[] = [
     { type: 'asked', model: first },
     { type: 'abandoned', model: first, usage: thought },

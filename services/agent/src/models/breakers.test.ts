@@ -20,7 +20,7 @@ const failing = (kind: ModelErrorKind, transient: boolean, retryAfterMs?: number
   });
 };
 
-test.serial('it opens after failures in a row, and lets one call through when its time is over', async (t) => {
+test.serial('a breaker opens after consecutive failures, and allows one trial call after its open time', async (t) => {
   const breakers = createBreakers({ failures: 2, openMs });
   const breaker = breakers.of(place, 1);
   await t.throwsAsync(breaker.run(failing('failed', true)));
@@ -62,7 +62,7 @@ test.serial(
   },
 );
 
-test.serial('a trial that fails opens it again', async (t) => {
+test.serial('a trial that fails opens the breaker again', async (t) => {
   const breaker = createBreakers({ failures: 1, openMs }).of(place, 1);
   await t.throwsAsync(breaker.run(failing('unreachable', true)));
   pass();
@@ -70,35 +70,41 @@ test.serial('a trial that fails opens it again', async (t) => {
   t.true(breaker.isOpen);
 });
 
-test.serial('a trial whose caller leaves opens it again, and one that the provider refuses closes it', async (t) => {
-  const breaker = createBreakers({ failures: 1, openMs }).of(place, 1);
-  const left = new DOMException('left', 'AbortError');
-  await t.throwsAsync(breaker.run(failing('failed', true)));
-  for (let times = 0; times < 2; times += 1) {
+test.serial(
+  'a trial whose caller leaves opens the breaker again, and a trial that the provider refuses closes it',
+  async (t) => {
+    const breaker = createBreakers({ failures: 1, openMs }).of(place, 1);
+    const left = new DOMException('left', 'AbortError');
+    await t.throwsAsync(breaker.run(failing('failed', true)));
+    for (let times = 0; times < 2; times += 1) {
+      pass();
+      t.is(await t.throwsAsync(breaker.run(() => Promise.reject(left))), left);
+      t.true(breaker.isOpen);
+    }
     pass();
-    t.is(await t.throwsAsync(breaker.run(() => Promise.reject(left))), left);
-    t.true(breaker.isOpen);
-  }
-  pass();
-  await t.throwsAsync(breaker.run(failing('badRequest', false)), { instanceOf: ModelError });
-  t.false(breaker.isOpen);
-  await t.throwsAsync(breaker.run(failing('failed', true)));
-  t.true(breaker.isOpen, 'closed before, or it would have stayed half-open');
-});
+    await t.throwsAsync(breaker.run(failing('badRequest', false)), { instanceOf: ModelError });
+    t.false(breaker.isOpen);
+    await t.throwsAsync(breaker.run(failing('failed', true)));
+    t.true(breaker.isOpen, 'closed before, or it would have stayed half-open');
+  },
+);
 
-test.serial('a call that began before it opened does not decide about the trial when its caller leaves', async (t) => {
-  const breaker = createBreakers({ failures: 1, openMs }).of(place, 1);
-  const [old, trial] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
-  const early = breaker.run(() => old.promise);
-  await t.throwsAsync(breaker.run(failing('failed', true)));
-  pass();
-  const trying = breaker.run(() => trial.promise);
-  old.reject(new DOMException('left', 'AbortError'));
-  await t.throwsAsync(early, { name: 'AbortError' });
-  trial.resolve('back');
-  t.is(await trying, 'back');
-  t.false(breaker.isOpen);
-});
+test.serial(
+  'a call that began before the breaker opened does not affect the trial when its caller leaves',
+  async (t) => {
+    const breaker = createBreakers({ failures: 1, openMs }).of(place, 1);
+    const [old, trial] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    const early = breaker.run(() => old.promise);
+    await t.throwsAsync(breaker.run(failing('failed', true)));
+    pass();
+    const trying = breaker.run(() => trial.promise);
+    old.reject(new DOMException('left', 'AbortError'));
+    await t.throwsAsync(early, { name: 'AbortError' });
+    trial.resolve('back');
+    t.is(await trying, 'back');
+    t.false(breaker.isOpen);
+  },
+);
 
 test.serial('lastFailure is the kind of the last counted failure', async (t) => {
   const breaker = createBreakers({ failures: 2 }).of(place, 1);
@@ -113,13 +119,13 @@ test.serial('lastFailure is the kind of the last counted failure', async (t) => 
   t.is(limited.lastFailure, 'rateLimited');
 });
 
-test.serial('a tenant’s invalid request blocks nobody, even if the refusal has a Retry-After', async (t) => {
+test.serial("a tenant's invalid request blocks no calls, even if the refusal has a Retry-After", async (t) => {
   const breaker = createBreakers().of(place, 1);
   await t.throwsAsync(breaker.run(failing('tooLong', false, 60_000)));
   t.false(breaker.isOpen);
 });
 
-test.serial('of many tenants and models the least recently asked are forgotten', async (t) => {
+test.serial('the breakers of the least recently used tenants and models are evicted', async (t) => {
   const breakers = createBreakers({ failures: 1 });
   const [often, seldom] = [breakers.of(place, 1), breakers.of(place, 2)];
   for (let tenant = 3; tenant < 5_100; tenant += 1) {
@@ -129,7 +135,7 @@ test.serial('of many tenants and models the least recently asked are forgotten',
   t.not(breakers.of(place, 2), seldom);
 });
 
-test.serial('the failures of one tenant keep no other out', async (t) => {
+test.serial("one tenant's failures do not open another tenant's breaker", async (t) => {
   const breakers = createBreakers({ failures: 5, openMs });
   const fail = (tenant: number) => failed(breakers.of(place, tenant).run(failing('failed', true)));
   for (let n = 0; n < 5; n += 1) await fail(1);
@@ -158,7 +164,7 @@ const failed = (call: Promise<unknown>) =>
     () => undefined,
   );
 
-test.serial('where a model fails for several tenants, one failure of another is enough', async (t) => {
+test.serial("if a model fails for several tenants, one failure opens another tenant's breaker", async (t) => {
   const { fail, isOpen, answer } = await outageFor([1, 2]);
   t.false(isOpen(2));
   await fail(3);
@@ -218,33 +224,36 @@ test.serial('many tenants with few calls cause an outage after as many failures 
   t.true(calls <= 3 + 120, `${calls} in two minutes`);
 });
 
-test.serial('after the first answer of an outage all take turns, and the third ends it', async (t) => {
-  const { breakers, fail, isOpen, answer } = await outageFor([1, 2, 3]);
-  for (const tenant of [4, 5]) {
+test.serial(
+  'after the first answer in an outage all tenants take turns, and the third answer ends the outage',
+  async (t) => {
+    const { breakers, fail, isOpen, answer } = await outageFor([1, 2, 3]);
+    for (const tenant of [4, 5]) {
+      now += 1_000;
+      await fail(tenant);
+    }
+    now += openMs - 1_000;
+    t.true(isOpen(3), 'its own time is over, but another one has tried in the meantime');
     now += 1_000;
-    await fail(tenant);
-  }
-  now += openMs - 1_000;
-  t.true(isOpen(3), 'its own time is over, but another one has tried in the meantime');
-  now += 1_000;
-  t.false(isOpen(3));
-  await fail(3);
-  t.true(isOpen(4));
-  now += 1_000;
-  await answer(6);
-  for (const tenant of [3, 4, 5]) t.false(isOpen(tenant), 'also where its own time is not over');
-  const slow = Promise.withResolvers<string>();
-  const turn = breakers.of(place, 3).run(() => slow.promise);
-  for (const tenant of [4, 5, 6]) t.true(isOpen(tenant));
-  slow.resolve('answer');
-  await turn;
-  await answer(4);
-  void breakers.of(place, 5).run(() => new Promise(() => undefined));
-  t.false(isOpen(6), 'no turns any more');
-  t.is(await answer(6), 'answer');
-});
+    t.false(isOpen(3));
+    await fail(3);
+    t.true(isOpen(4));
+    now += 1_000;
+    await answer(6);
+    for (const tenant of [3, 4, 5]) t.false(isOpen(tenant), 'also where its own time is not over');
+    const slow = Promise.withResolvers<string>();
+    const turn = breakers.of(place, 3).run(() => slow.promise);
+    for (const tenant of [4, 5, 6]) t.true(isOpen(tenant));
+    slow.resolve('answer');
+    await turn;
+    await answer(4);
+    void breakers.of(place, 5).run(() => new Promise(() => undefined));
+    t.false(isOpen(6), 'no turns any more');
+    t.is(await answer(6), 'answer');
+  },
+);
 
-test.serial('a model that answers few is not asked by all whenever it does', async (t) => {
+test.serial('a model that answers only a few calls is not asked by all tenants after each answer', async (t) => {
   const { breakers, answer } = await outageFor([]);
   let [calls, last] = [0, 0];
   for (let minute = 0; minute < 20; minute += 1) {
@@ -262,7 +271,7 @@ test.serial('a model that answers few is not asked by all whenever it does', asy
   t.true(calls - last > 0);
 });
 
-test.serial('a tenant whose trial had no outcome does not get the next one', async (t) => {
+test.serial('a tenant whose trial had no outcome does not get the next trial', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);
   for (const tenant of [1, 2]) {
     now += 1_000;
@@ -278,7 +287,7 @@ test.serial('a tenant whose trial had no outcome does not get the next one', asy
   t.false(isOpen(1));
 });
 
-test.serial('tenants whose own requests fail block the model for nobody', async (t) => {
+test.serial('tenants whose own requests fail do not block the model for others', async (t) => {
   const { breakers, fail, isOpen, answer } = await outageFor([1, 1, 2]);
   const trial = Promise.withResolvers<string>();
   const first = breakers.of(place, 3).run(() => trial.promise);
@@ -340,7 +349,7 @@ test.serial('after a probe without outcome another tenant may probe', async (t) 
   t.false(isOpen(4));
 });
 
-test.serial('a slow probe blocks others for a second only', async (t) => {
+test.serial('a slow probe blocks other tenants for a second only', async (t) => {
   const { breakers, isOpen } = await outageFor([1, 2, 3]);
   now += 1_000;
   void breakers.of(place, 4).run(() => new Promise(() => undefined));
@@ -383,7 +392,7 @@ test.serial('an outage expires half an hour after its last rejected call', async
   t.false(isOpen(5));
 });
 
-test.serial('a trial whose caller leaves does not say that the model fails', async (t) => {
+test.serial('a trial whose caller leaves does not count as a failure of the model', async (t) => {
   const { breakers, answer } = await outageFor([1, 1, 1]);
   await answer(2);
   pass();
@@ -400,7 +409,7 @@ test.serial('a Retry-After of a failing server blocks only the tenant that got i
   t.false(breakers.of(place, 1).isOpen);
 });
 
-test.serial('no provider keeps a model out for longer than a minute at a time', async (t) => {
+test.serial("a provider's Retry-After pauses a model for a minute at most", async (t) => {
   const breaker = createBreakers().of(place, 1);
   await failed(breaker.run(failing('rateLimited', true, 3_600_000)));
   now += 59_999;
@@ -409,7 +418,7 @@ test.serial('no provider keeps a model out for longer than a minute at a time', 
   t.false(breaker.isOpen);
 });
 
-test.serial('of many models the least recently asked are forgotten, by all tenants', async (t) => {
+test.serial('the least recently used models are evicted, for all tenants', async (t) => {
   const breakers = createBreakers({ failures: 1 });
   await failed(breakers.of(place, 1).run(failing('rateLimited', true, 60_000)));
   for (let n = 0; n < 500; n += 1) breakers.of({ ...place, modelId: String(n) }, 1);

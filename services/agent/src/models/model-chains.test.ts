@@ -34,7 +34,7 @@ function chainsOf(t: ExecutionContext, providers: ProviderSettings[], costs: Cos
   return { chains, metrics };
 }
 
-test('however many models tenants name, the metrics have the configured ones and one more', async (t) => {
+test('metrics have one label for each configured model and one for all others', async (t) => {
   const server = await startModelServer({
     script: ({ model }) => (model.startsWith('limited') ? { status: 429, headers: { 'retry-after': '60' } } : {}),
   });
@@ -84,7 +84,7 @@ test('however many models tenants name, the metrics have the configured ones and
   ]);
 });
 
-test('a tenant may name a model that has a price which is not 0, and the one that the operator configured', (t) => {
+test('a tenant may name a model with a price above 0, and the model that the operator configured', (t) => {
   const { chains } = chainsOf(t, [cloud], { free: [0, 0], own: [0, 0], priced: [1e-6, 2e-6], half: [0, 2e-6] });
   const isUnpriced = (model: string) => chains.isUnpriced({ provider: 'CLOUD_HOSTED_MODELS', model });
   t.deepEqual(

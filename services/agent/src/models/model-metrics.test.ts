@@ -2,7 +2,7 @@ import { createMetrics } from '@parley/kernel/telemetry/metrics';
 import test from 'ava';
 import { modelMetrics } from './model-metrics.ts';
 
-test('tokens of a call are measured as input and output, each as what it is', async (t) => {
+test('input and output tokens of a call are measured separately', async (t) => {
   const metrics = createMetrics('agent');
   const model = { providerId: 'P', modelId: 'm' };
   const { used } = modelMetrics(metrics, { failing: () => [] }, [model]);

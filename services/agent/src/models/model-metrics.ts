@@ -2,7 +2,7 @@ import type { Metrics } from '@parley/kernel/telemetry/metrics';
 import type { Breakers } from './breakers.ts';
 import type { Model, TokenUsage } from './model.ts';
 
-/** Metrics of model calls: OpenTelemetry's GenAI conventions under their Prometheus names, and some that these lack. */
+/** Metrics of model calls: those of OpenTelemetry's GenAI conventions, under their Prometheus names, and some that the conventions lack. */
 export type ModelMetrics = ReturnType<typeof modelMetrics>;
 
 type Place = Pick<Model, 'providerId' | 'modelId'>;

@@ -54,7 +54,7 @@ function nextOf(state: OutageState, event: OutageEvent): OutageState {
 for (const state of states) {
   for (const event of events) {
     const next = nextOf(state, event);
-    test(`a model that is in ${state} is in ${next} after ${event}`, (t) => {
+    test(`after ${event}, the state ${state} becomes ${next}`, (t) => {
       const { outage, on } = inState(state);
       t.is(outage.state, state);
       on(event);
@@ -63,7 +63,7 @@ for (const state of states) {
   }
 }
 
-test('every state can be reached, and left for every other', (t) => {
+test('every state can be reached, and every other state from it', (t) => {
   for (const from of states) {
     const reached = new Set<OutageState>([from]);
     for (const state of reached) for (const next of Object.values(transitions[state])) reached.add(next);
@@ -71,7 +71,7 @@ test('every state can be reached, and left for every other', (t) => {
   }
 });
 
-test('a model that works is asked by all, another one by one tenant at a time', (t) => {
+test('a working model is asked by all tenants at once, a failing one by one tenant at a time', (t) => {
   for (const state of states) {
     const { outage, pass } = inState(state);
     const takesTurn = outage.asked();
@@ -93,7 +93,7 @@ test('breakers that are open take part in turns only while an outage is ending, 
   );
 });
 
-test('an outage has ended once as many were answered as it takes, or nobody was kept out for half an hour', (t) => {
+test('an outage ends after enough answers, or half an hour after the last rejected call', (t) => {
   const answered = inState('outage');
   for (const state of ['ending', 'ending', 'works'] as const) {
     answered.on('answer');

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** While tenants probe one at a time, the next one may start this long after the one before, answered or not. */
+/** While tenants probe one at a time, the next probe may start this long after the start of the previous one, even without an answer. */
 const probeMs = 1_000;
 /** How many answers end an outage. After the first, tenants with open breakers may probe too. */
 const enoughAnswers = 3;
@@ -40,16 +40,18 @@ export const transitions: Record<OutageState, Partial<Record<OutageEvent, Outage
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
 /**
- * Detects from all tenants' calls that a model is down for everybody, and limits who probes it meanwhile.
- * An outage starts when as many consecutive calls failed as open a breaker, at most half of them of one tenant, and
- * nobody was answered since. Then about one call per `openMs` probes the model, rather than one per tenant:
- * - A tenant whose breaker is open probes when nobody has probed for `openMs`; otherwise it waits as many times longer
- *   as there are such tenants.
- * - The other tenants probe one at a time, a second each, so a tenant whose own requests fail blocks the others for a
- *   second at most.
- * After the first answer all tenants probe one at a time until `enoughAnswers` were answered, because a model that is
- * only starting would fail if all came at once. Tenants that failed while another one was answered count towards an
- * outage only if they outnumber those answered lately.
+ * Detects from all tenants' calls that a model fails for everybody, and limits which calls probe the model until it
+ * recovers.
+ * An outage starts when so many consecutive calls fail that a breaker would open, at most half of them belong to one
+ * tenant, and no call was answered in between. Then about one call per `openMs` probes the model, rather than one per
+ * tenant:
+ * - A tenant with an open breaker probes if no call has probed for `openMs`. Otherwise it waits `openMs` times the
+ * number of such tenants.
+ * - Tenants without an open breaker probe one at a time, for one second each, so that a tenant whose own requests fail
+ * blocks the others for at most a second.
+ * After the first answer all tenants probe one at a time until `enoughAnswers` calls were answered, because a model
+ * that is just starting would fail if all tenants called it at once. Tenants whose calls failed while another tenant
+ * was answered count towards an outage only if they outnumber the tenants that were answered recently.
  */
 export function modelOutage(failures: number, openMs: number, now: () => number) {
   const bounds = { max: maxTenants, perf: { now }, ttlResolution: 0 };

@@ -22,7 +22,7 @@ const before = [
 ];
 const replay = { providerId: 'P', modelId: 'm', before };
 
-test('a model gets its own answer back in its own order', (t) => {
+test('a model gets its own text and calls back in their original order', (t) => {
   t.like(asked('I look.', replay).prompt[2], {
     role: 'assistant',
     content: [
@@ -42,7 +42,7 @@ test('a model gets its own answer back in its own order', (t) => {
   t.deepEqual(elsewhere?.role === 'assistant' && elsewhere.content.map(({ type }) => type), ['text', 'tool-call']);
 });
 
-test('the description of a tool is as long as the format takes', (t) => {
+test('the description of a tool is cut to the maximum of the format', (t) => {
   t.like(asked('', replay).tools, [{ type: 'function', name: 'clock', description: 'Tells the time of da' }]);
 });
 

@@ -64,7 +64,7 @@ test("a direct API has its vendor's address, and needs no key at another one", (
   t.like(readModelSettings(local).providers[0], { url: 'http://localhost:8000/v1', key: undefined });
 });
 
-test('the default is the first configured one, or the named one', (t) => {
+test('the default provider is the first configured one, or the named one', (t) => {
   t.deepEqual(idsOf({ ...direct, ...cloud, ...small }), [
     'HOSTED_SMALL_MODEL',
     'CLOUD_HOSTED_MODELS',
@@ -95,7 +95,7 @@ test('a default or a fallback that is not configured is an error', (t) => {
   t.regex(problemsOf(t, { ...small, LLM_FALLBACKS: 'toString' }).join(), /toString is none of/u);
 });
 
-test("a key that is missing or no pair of AWS's is an error that does not show it", (t) => {
+test('a missing key or a malformed AWS key is an error that does not show the key', (t) => {
   t.deepEqual(problemsOf(t, { CLOUD_HOSTED_MODELS_MODEL: 'm', DIRECT_MODEL_API_MODEL: 'm' }), [
     'CLOUD_HOSTED_MODELS_KEY: is missing, and CLOUD_HOSTED_MODELS_API is bedrock',
     "DIRECT_MODEL_API_KEY: is missing, and DIRECT_MODEL_API_URL is the vendor's own",

@@ -38,7 +38,7 @@ test('without a provider the offline model answers, and its description says tha
   t.is(models.find('HOSTED_SMALL_MODEL'), undefined);
 });
 
-test('a small model answers all choices with its one model', async (t) => {
+test('a provider with one small model uses it for every choice', async (t) => {
   const models = modelsOf(t, [small]);
 
   const choices = [
@@ -71,7 +71,7 @@ test('the first provider is the default, and the others are found by their ids',
   t.is(models.find('HOSTED_SMALL_MODEL')?.model('x').modelId, 'small');
 });
 
-test('the limits of a model are those of the price table, below those of the settings', (t) => {
+test("a model's limits come from the price table, up to the limits in the settings", (t) => {
   const limitsOf = (settings: Partial<ProviderSettings>, modelId?: string) => {
     const { contextTokens, maxOutputTokens, vision } = modelsOf(t, [{ ...cloud, ...settings }]).first.model(modelId);
     return { contextTokens, maxOutputTokens, vision };
@@ -109,7 +109,7 @@ test('the models of a provider share its slots and its connections', async (t) =
   t.is(server.connections, 1);
 });
 
-test('a model is kept while it is used, and not for ever', (t) => {
+test('recently used models are cached, and others are evicted', (t) => {
   const { first } = modelsOf(t, [cloud]);
   const kept = first.model('kept');
   const dropped = first.model('dropped');
@@ -141,7 +141,7 @@ test('the description of a provider shows its origin, and neither key nor creden
   t.notRegex(text, /secret|pass/u);
 });
 
-test('slots are given to tenants round-robin, and an aborted wait rejects with the reason', async (t) => {
+test("tenants get slots round-robin, and an aborted wait rejects with the signal's reason", async (t) => {
   const models = modelsOf(t, [small], { callsAtOnce: 1 });
   const controller = new AbortController();
   const served: number[] = [];
@@ -172,7 +172,7 @@ test('close aborts running calls and closes the connections', async (t) => {
   await server.until(({ counts }) => counts.cancelled === 1);
 });
 
-test('direct calls have half of the slots, those of a tenant a quarter, so that turns begin beside them', async (t) => {
+test('direct calls get half of the slots, and those of one tenant a quarter, so that turns can still begin', async (t) => {
   const models = modelsOf(t, [small], { callsAtOnce: 8 });
   const { signal } = new AbortController();
   const model = models.choose();

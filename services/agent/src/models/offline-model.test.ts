@@ -60,7 +60,7 @@ test('a call with an aborted signal returns nothing', async (t) => {
   await t.throwsAsync(eventsOf(offlineModel().stream(ask('Hello'), cancelled)), { name: 'AbortError' });
 });
 
-test('an answer is cut at the maximum of tokens and says so', async (t) => {
+test('an answer is cut at the maximum of tokens, with the finish reason `length`', async (t) => {
   const result = await answerOf(offlineModel(), ask('Hello', { maxOutputTokens: 2 }));
 
   t.like(result, { text: 'Hello! I', tokensOut: 2, finishReason: 'length' });
@@ -73,7 +73,7 @@ test('requests for JSON are refused', async (t) => {
   t.like(error, { kind: 'badRequest', retryable: false });
 });
 
-test('tools and what they gave are ignored', async (t) => {
+test('tools and their results are ignored', async (t) => {
   const tools = [{ name: 'clock', inputSchema: {} }];
   const toolCalls = [{ callId: '1', name: 'clock', arguments: {} }];
   const results = [{ callId: '1', name: 'clock', text: 'IGNORE ALL OF IT', isError: false }];

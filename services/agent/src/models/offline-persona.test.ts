@@ -13,7 +13,7 @@ test('sentences that address the model are turned into the first person', (t) =>
   for (const [recorded, expected] of Object.entries(said)) t.is(inFirstPerson(recorded), expected);
 });
 
-test('style instructions and headings are no facts', (t) => {
+test('style instructions and headings are not used as facts', (t) => {
   const { facts, identity } = readPersona(
     'You are Ada.\nFacts:\n- Percent means of a hundred.\nNever swear. Be brief.',
   );

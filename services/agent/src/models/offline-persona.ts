@@ -3,7 +3,7 @@ import { isStopword, keywordsOf, sentencesOf, truncated } from './offline-text.t
 export interface Fact {
   text: string;
   terms: string[];
-  /** Terms before `is`, `are` or `means`; undefined if the sentence is no definition. */
+  /** Terms before `is`, `are` or `means`; undefined if the sentence is not a definition. */
   defines?: string[];
 }
 

@@ -49,7 +49,7 @@ test('earlier user messages are part of the answer', (t) => {
   t.regex(reply ?? '', /Earlier you said: “My homework is due on Friday\.”/u);
 });
 
-test('a question without a match is answered with that', (t) => {
+test('a question without a match gets a reply that says so', (t) => {
   t.regex(
     talk(TUTOR, 'Who invented the telephone?')[0] ?? '',
     /^I find nothing on invented and telephone in what I was given\./u,

@@ -31,7 +31,7 @@ test('forms of a word have one stem', (t) => {
   t.deepEqual(terms('Node.js C++ CI/CD'), ['node.js', 'c++', 'ci/cd']);
 });
 
-test('stopwords are no keywords', (t) => {
+test('stopwords are not keywords', (t) => {
   t.deepEqual(
     keywordsOf("What's the salary of it, then?").map(({ shown }) => shown),
     ['salary'],

@@ -162,7 +162,7 @@ for (const ending of ['cut', 'error-event', 'malformed', 'unfinished'] as const)
   });
 }
 
-test('an answer that ended in order without text may not be asked for again, one that never began may', async (t) => {
+test('an answer that ended normally without text is not retryable, one that never began is', async (t) => {
   const { model, server, logged } = await modelOn(t, { text: '' }, { connections: 1 });
   const failed = { kind: 'failed', beforeFirstChunk: true } as const;
   t.like((await failureOf(model.stream(ask('Tell'), uncancelled))).error, { ...failed, retryable: false });
@@ -247,7 +247,7 @@ test('a name that a provider gives its error is logged where it looks like one, 
   }
 });
 
-test('no part of a key is logged, whatever its case and place in the words of a provider', async (t) => {
+test("no part of a key is logged, in any case and at any place in a provider's message", async (t) => {
   const key = 'Canary-KEY-1234';
   const { model, server, logged } = await modelOn(t, {}, { key });
   for (const message of [key, key.toLowerCase(), key.toUpperCase(), `${'x'.repeat(281)} ${key}`]) {

@@ -171,7 +171,7 @@ for (const api of apis) {
   });
 }
 
-test("what an operator's eyes need of a failure is in the log", async (t) => {
+test('the log contains what an operator needs to know about a failure', async (t) => {
   const body = JSON.stringify({ error: { message: 'CUDA out of memory', type: 'server_error' } });
   const { model, logged } = await modelOn(t, { status: 500, body }, { key: 'key' });
   await failureOf(model.stream(ask('Hi'), uncancelled));
@@ -207,7 +207,7 @@ for (const api of apis) {
   });
 }
 
-test('requests to Bedrock are signed for its region, so that AWS would take them', async (t) => {
+test('requests to Bedrock have a valid AWS signature for the region', async (t) => {
   const key = 'AKIDEXAMPLE:wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY:a-session-token==';
   const modelId = 'arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.amazon.nova-lite-v1:0';
   const { model, server } = await modelOn(t, {}, { api: 'bedrock', region: 'eu-central-1', key, modelId });

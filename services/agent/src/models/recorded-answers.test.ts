@@ -49,7 +49,7 @@ const recorded: [RecordedName, readonly ApiName[], End][] = [
 
 for (const [name, apis, end] of recorded) {
   for (const api of apis) {
-    test(`${api}: how a recorded answer ends is known: ${name}`, async (t) => {
+    test(`${api}: the end of a recorded answer is recognized: ${name}`, async (t) => {
       await checkEnd(t, await modelOn(t, recordedAnswer(name), { api, key: 'k' }), end);
     });
   }
@@ -70,7 +70,7 @@ async function checkEnd(
 }
 
 for (const api of openai) {
-  test(`${api}: a server that refuses stream_options is asked without, and at once from then on`, async (t) => {
+  test(`${api}: a request refused for stream_options is repeated without, and later requests omit it at once`, async (t) => {
     const refusing = { ...recordedAnswer('openai-refuses-stream-options'), refuses: 'stream_options' };
     const { model, server, logged } = await modelOn(t, refusing, { api, key: 'k' });
     t.like(await answerOf(model, ask('Tell')), { text: 'It works.', finishReason: 'stop', estimated: true });
@@ -82,13 +82,13 @@ for (const api of openai) {
     t.is(logged.length, 1);
   });
 
-  test(`${api}: the maximum of tokens is sent by the name that its server knows`, async (t) => {
+  test(`${api}: the maximum of tokens is sent under the name that the server accepts`, async (t) => {
     const { model, server } = await modelOn(t, { text: 'Fine.', refuses: 'max_tokens' }, { api, key: 'k' });
     t.like(await answerOf(model, ask('Tell')), { text: 'Fine.' });
     t.regex(server.requests[1]?.text ?? '', /"max_completion_tokens":4096/u);
   });
 
-  test(`${api}: another parameter that is refused is named in the log, once`, async (t) => {
+  test(`${api}: any other refused parameter is logged once`, async (t) => {
     const refusing = {
       status: 400,
       body: JSON.stringify({ detail: [{ loc: ['body', 'top_k'], msg: 'extra fields' }] }),
@@ -278,7 +278,7 @@ for (const api of openai) {
 }
 
 for (const api of openai) {
-  test(`${api}: thoughts without an end end the call, and cost no more than was reserved`, async (t) => {
+  test(`${api}: endless thoughts end the call, and cost no more than was reserved`, async (t) => {
     const packetsSent = Array.from({ length: 200 }, () => chunk({ delta: { reasoning_content: 'hm '.repeat(50) } }));
     const { model } = await modelOn(t, { packetsSent }, { api, key: 'k', maxOutputTokens: 100 });
     const { error } = await failureOf(model.stream(ask('Tell'), uncancelled));

@@ -72,7 +72,7 @@ async function* every(ms: number, parts: LanguageModelV3StreamPart[]) {
   }
 }
 
-test.serial('a model that thinks is waited for as one that speaks: each thought is progress', async (t) => {
+test.serial('each thought of a model counts as progress, like text', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const limits = { firstTokenTimeoutMs: 300, idleTimeoutMs: 300 };
@@ -90,7 +90,7 @@ test.serial('a model that thinks is waited for as one that speaks: each thought 
   t.like(error, { kind: 'timedOut', beforeFirstChunk: true });
 });
 
-test.serial('a reply far beyond its maximum of tokens is cut, and its call cancelled', async (t) => {
+test.serial('a reply far above its maximum of tokens is cut, and its call is cancelled', async (t) => {
   const piece = 'ten chars ';
   let sent = 0;
   async function* onAndOn() {
@@ -113,7 +113,7 @@ test.serial('a reply far beyond its maximum of tokens is cut, and its call cance
   }
 });
 
-test.serial('thoughts without an end are cut as an answer is', async (t) => {
+test.serial('endless thoughts are cut like an answer', async (t) => {
   let sent = 0;
   async function* onAndOn() {
     for (; sent < 100; sent += 1) yield thought('ten chars ');
@@ -140,7 +140,7 @@ test.serial('one piece that is far longer than the maximum is cut, and charged a
   t.like(events.at(-1), { type: 'finish', finishReason: 'length', tokensOut: 2, estimated: true });
 });
 
-test.serial('spaces without an end are cut as an answer is, however they are split', async (t) => {
+test.serial('endless spaces are cut like an answer, however they are split', async (t) => {
   let sent = 0;
   async function* onAndOn() {
     for (; sent < 10_000; sent += 1) yield said(' ');
@@ -157,7 +157,7 @@ const toolDelta = (delta: string): LanguageModelV3StreamPart => ({ type: 'tool-i
 const toolCall: LanguageModelV3ToolCall = { type: 'tool-call', toolCallId: 'c', toolName: 'look_up', input: '{}' };
 const tools = [{ name: 'look_up', inputSchema: {} }];
 
-test.serial('each piece of a tool call is progress', async (t) => {
+test.serial('each piece of a tool call counts as progress', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const limits = { firstTokenTimeoutMs: 300, idleTimeoutMs: 300 };
@@ -172,7 +172,7 @@ test.serial('each piece of a tool call is progress', async (t) => {
   t.like(events.at(-1), { finishReason: 'toolCalls' });
 });
 
-test.serial('arguments without an end are cut as an answer is', async (t) => {
+test.serial('endless arguments are cut like an answer', async (t) => {
   let sent = 0;
   async function* onAndOn() {
     for (; sent < 100; sent += 1) yield toolDelta('ten chars ');
@@ -207,23 +207,26 @@ test.serial(
   },
 );
 
-test.serial('duplicate call ids are replaced, and calls of unknown tools are not an answer', async (t) => {
-  async function* twice() {
-    yield toolCall;
-    yield toolCall;
-    yield finish;
-  }
-  const events = await eventsOf(modelOf(twice()).model.stream(ask('Go', { tools }), uncancelled));
-  t.deepEqual(
-    events.map((event) => event.type === 'toolCall' && event.callId),
-    ['c', 'c-2', false],
-  );
+test.serial(
+  'duplicate call ids are replaced, and a response with only calls of unknown tools has no answer',
+  async (t) => {
+    async function* twice() {
+      yield toolCall;
+      yield toolCall;
+      yield finish;
+    }
+    const events = await eventsOf(modelOf(twice()).model.stream(ask('Go', { tools }), uncancelled));
+    t.deepEqual(
+      events.map((event) => event.type === 'toolCall' && event.callId),
+      ['c', 'c-2', false],
+    );
 
-  const { error } = await failureOf(modelOf(twice()).model.stream(ask('Go'), uncancelled));
-  t.like(error, { kind: 'failed', retryable: false, usage: { tokensOut: 7 } });
-});
+    const { error } = await failureOf(modelOf(twice()).model.stream(ask('Go'), uncancelled));
+    t.like(error, { kind: 'failed', retryable: false, usage: { tokensOut: 7 } });
+  },
+);
 
-test.serial('a call that Google calls malformed may be asked for again', async (t) => {
+test.serial('a call that Google reports as malformed is retryable', async (t) => {
   async function* malformed() {
     yield { ...finish, finishReason: { unified: 'error' as const, raw: 'MALFORMED_FUNCTION_CALL' } };
   }

@@ -40,7 +40,7 @@ test.serial('a request is counted with its system prompt, its roles and the imag
   t.is(await countRequestTokens({ modelId: 'llama3.2', vision: false }, request), 23);
 });
 
-test.serial('a long text does not hold up the event loop', async (t) => {
+test.serial('counting a long text does not block the event loop', async (t) => {
   const long = 'a'.repeat(200_000);
   await loadTokenizer('gpt-4o');
   let turns = 0;

@@ -95,7 +95,7 @@ for (const api of apis) {
     t.deepEqual(call?.arguments, { place: 'Zürich 👋\n"x"' });
   });
 
-  test(`${api}: several calls of one step are told apart, and their results go back with them`, async (t) => {
+  test(`${api}: several calls of one step are distinguished, and each result is sent back with its call`, async (t) => {
     const script: ModelAnswer = {
       toolCalls: [
         { name: 'get_weather', arguments: { place: 'Bern' }, id: 'call_a' },
@@ -163,7 +163,7 @@ for (const api of apis) {
     if (api === 'anthropic') t.true(result?.isError);
   });
 
-  test(`${api}: what signs a model's thoughts or calls goes back to it, and to no other model`, async (t) => {
+  test(`${api}: signatures of thoughts and calls are sent back to their model, and to no other model`, async (t) => {
     const script = { thoughts: ['Hm, ', 'Bern'], text: 'I look.', toolCalls, signature: 'c2lnbmVk' };
     const { model, server } = await on(t, script);
     const events = await eventsOf(model.stream(ask('Weather?', { tools }), uncancelled));
@@ -259,7 +259,7 @@ for (const api of apis) {
     t.true(JSON.stringify(toolCalls[0]?.arguments).startsWith(written));
   });
 
-  test(`${api}: an answer that breaks off may be asked for again only while no call was given`, async (t) => {
+  test(`${api}: an answer that breaks off is retryable only before the first tool call`, async (t) => {
     const { model } = await on(t, { toolCalls, ending: 'cut' });
     const events: ModelEvent[] = [];
     const error = await t.throwsAsync(async () => {
@@ -271,7 +271,7 @@ for (const api of apis) {
     t.like(error, { kind: 'failed', beforeFirstChunk: !isGiven, retryable: !isGiven });
   });
 
-  test(`${api}: an exchange in a request without tools is told in words`, async (t) => {
+  test(`${api}: an exchange in a request without tools is sent as text`, async (t) => {
     const { model, server } = await on(t, { toolCalls });
     const events = await eventsOf(model.stream(ask('Weather?', { tools }), uncancelled));
     server.answerWith({});
@@ -302,7 +302,7 @@ for (const api of apis) {
     t.like(logged[0], { modelId: 'm', refused: 'tools' });
   });
 
-  test(`${api}: where a schema is refused, the model gets it in words`, async (t) => {
+  test(`${api}: if a schema is refused, the model gets it as text`, async (t) => {
     const body = JSON.stringify({ error: { message: "Invalid schema for function 'get_weather'" } });
     const { model, server, logged } = await on(t, (_body, _index, sent) =>
       JSON.stringify(sent.tools).includes('"days":{') ? { status: 400, body } : { toolCalls },

@@ -116,7 +116,7 @@ test('values are listed for strings, and named for others', (t) => {
   t.like(property({ enum: ['', 'a'] }), { type: 'string', description: 'One of: "", "a"' });
 });
 
-test('what only some formats take is said in words', (t) => {
+test('keywords that only some formats support are written as text', (t) => {
   t.deepEqual(property({ type: 'string', format: 'email', pattern: '^.+@', default: 'a@b' }), {
     type: 'string',
     description: '(format: email; pattern: ^.+@; default: "a@b")',
@@ -262,8 +262,8 @@ test('a schema is converted once, and not at all where it has too many values or
 });
 
 /**
- * Finds what some format would refuse: each schema must have a type or only a choice, arrays must have items, and
- * required properties must exist.
+ * Finds what at least one format would refuse: each schema must have a type or only a choice, arrays must have items,
+ * and required properties must exist.
  */
 function problemsOf(schema: unknown, path = '$'): string[] {
   if (!isJsonObject(schema)) return [`${path} is no schema`];

@@ -186,7 +186,7 @@ function converter(root: Schema) {
     return targets.get(reference);
   }
 
-  /** Resolves a schema's reference and merges the keywords beside it. */
+  /** Resolves a schema's reference, and merges the sibling keywords of the reference. */
   function resolved(given: Schema): Schema | boolean {
     const chain = [given];
     for (let schema = given; ; ) {

@@ -136,7 +136,7 @@ test('any other failure of a request with tools is reported, and asked only once
   }
 });
 
-test('a model that refuses a request without tools too has shown nothing of its tools', async (t) => {
+test('a model that also refuses the request without tools is not remembered as refusing tools', async (t) => {
   const body = JSON.stringify({ error: { message: 'Tools are not supported' } });
   const { model, server } = await modelOn(t, { status: 400, body });
   const { error } = await failureOf(model.stream(ask('Hi', { tools }), uncancelled));
@@ -149,7 +149,7 @@ test('a model that refuses a request without tools too has shown nothing of its 
   );
 });
 
-test('a refusal counts for the same tools alone, is forgotten after ten minutes, and logged once', (t) => {
+test('a refusal applies to the same tools only, expires after ten minutes, and is logged once', (t) => {
   let nowMs = 1_000;
   const logged: unknown[] = [];
   const log = { warn: (fields: object) => void logged.push(fields) };

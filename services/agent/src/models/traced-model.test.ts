@@ -58,7 +58,7 @@ test('the span of a failed call has the kind of the error', async (t) => {
   t.is(spanOf('failed')?.attributes['error.type'], 'rateLimited');
 });
 
-test('the span of a cancelled or abandoned call is no error', async (t) => {
+test('the span of a cancelled or abandoned call is not an error', async (t) => {
   const controller = new AbortController();
   for await (const event of model('left', answering).stream(ask('Hi'), controller)) {
     t.is(event.type, 'text');

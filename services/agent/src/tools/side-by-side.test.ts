@@ -6,7 +6,7 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-test('works begin at once and are given as they end', async (t) => {
+test('all work starts at once, and results are yielded as they complete', async (t) => {
   const ends = [1, 2, 3].map(() => Promise.withResolvers<string>());
   const begun: number[] = [];
   const results = sideBySide(

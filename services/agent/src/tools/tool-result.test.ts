@@ -20,7 +20,7 @@ test('a result is its body, after what went wrong and the status of its answer',
   }
 });
 
-test('a longer body is cut between characters, and said to be cut, once', (t) => {
+test('a longer body is cut between characters, and the text mentions that once', (t) => {
   const mark = '[The result was longer and is cut here.]';
   t.is(resultText(withText('aü👋b'), 8), 'aü👋b');
   t.is(resultText(withText('aü👋b'), 7), `aü👋\n${mark}`);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openingOf } from './opening.ts';
 
-test('an opening greeting is spoken, but not where a workflow leads the conversation', (t) => {
+test('an opening greeting is sent, except by an agent with a workflow', (t) => {
   t.deepEqual(openingOf({ openingGreeting: 'Hi there', workflowId: null }).opening, { text: 'Hi there' });
   const unscripted = [
     openingOf({ openingGreeting: null, workflowId: null }),

@@ -12,7 +12,7 @@ test('the best passages that fit the budget of tokens are taken, in their order'
   t.deepEqual(ids(fittingPassages(found, 19)), [1]);
 });
 
-test('the name and the headings of a passage take of the budget, too', (t) => {
+test('the name and headings of a passage count towards the budget', (t) => {
   const found = ['one', 'two'].map((content, at) => ({
     ...passage(at, content),
     documentName: 'n'.repeat(20),

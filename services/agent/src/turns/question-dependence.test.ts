@@ -63,7 +63,7 @@ for (const message of [
   '便宜的那门是谁教的？',
   '学生有优惠吗？',
 ]) {
-  test(`a message that leans on the conversation: ${message}`, (t) => t.true(dependsOnConversation(message)));
+  test(`a message that depends on the conversation: ${message}`, (t) => t.true(dependsOnConversation(message)));
 }
 
 for (const message of [
@@ -112,7 +112,7 @@ for (const message of [
   '第一个月的租金是多少？',
   `${'Our invoice names two addresses. '.repeat(15)} Is it right?`,
 ]) {
-  test(`a message that stands alone: ${message.slice(0, 60)}`, (t) => t.false(dependsOnConversation(message)));
+  test(`a message that needs no conversation: ${message.slice(0, 60)}`, (t) => t.false(dependsOnConversation(message)));
 }
 
 test('a message that is made to match slowly is decided at once', (t) => {

@@ -1,7 +1,7 @@
 import { keywordsOf, wordsOf } from '../models/offline-text.ts';
 
 const word = (words: string) => String.raw`(?<![\p{L}\p{M}])(?:${words})(?![\p{L}\p{M}])`;
-/** Only punctuation up to the end. */
+/** Matches if only punctuation follows. */
 const end = String.raw`[^\p{L}\p{N}]*$`;
 
 /** Patterns for references to earlier messages. */
@@ -68,7 +68,7 @@ const referencesOfGerman = [
   word(
     String.raw`d(?:er|ie|as|en|em) (?:erste|zweite|dritte|vierte|letzte|andere|nächste)[rn]?(?= \p{Ll}|[^\p{L} ]|$)`,
   ),
-  // An article in front of its noun.
+  // An article used as a pronoun: no noun follows.
   word(
     'd(?:er|ie|as|en|em)(?= (?:auch|denn|dann|noch|genau|wirklich|eigentlich|für|mit|bei|in|im|ohne|einen?|kostenlos|geöffnet|offen|möglich|teuer|nur|überhaupt|man|ich)(?![\\p{L}]))',
   ),

@@ -139,7 +139,7 @@ test('usage is reported while its model is asked: its prompt as counted, then it
   t.deepEqual(more, [], 'a few more thoughts are no event of their own');
 });
 
-test('thoughts of an attempt that failed are no part of the next one', async (t) => {
+test('thoughts of a failed attempt are not part of the next one', async (t) => {
   const counted = Promise.withResolvers<void>();
   const { events } = await turnOf(counted, [
     { type: 'asked', model: plain },

@@ -10,7 +10,7 @@ import { writeText } from './write-text.ts';
 /** The context of effects, in addition to their own inputs. */
 export interface EffectContext {
   scope: TurnScope;
-  /** The system prompt of llm nodes that have none. */
+  /** The system prompt for llm nodes without one. */
   persona: string;
   /** Called by the first node that needs a model. */
   chain: () => Promise<ProviderChain>;

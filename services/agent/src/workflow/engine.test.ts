@@ -76,7 +76,7 @@ test('an llm node asks for a text, which the variable and the node get', (t) => 
   });
 });
 
-test('it is known whether a response only repeats the text of the llm node before it', (t) => {
+test('a response that only repeats the text of the llm node before it is recognized', (t) => {
   const isRepeated = (text: string, next = 'end') => {
     const nodes = { 'a-b': llm(next), c: say('', { next: 'end' }), end: say(text) };
     return run(workflow(nodes), output('Hi')).effects.some((effect) => effect.kind === 'llm' && effect.isRepeated);
@@ -173,7 +173,7 @@ test('args of tools and actions are rendered and keep types', (t) => {
   t.is(state.reply?.text, 'Done');
 });
 
-test('a node that fails goes on with onError, which can read why', (t) => {
+test('after a node fails, its onError node runs and can read the error', (t) => {
   const definition = workflow({
     a: tool('end', { onError: 'sorry' }),
     end: say('ok'),
@@ -252,7 +252,7 @@ test('outputs are bounded: a text is cut, other data is an error, and so is too 
   });
 });
 
-test('after a response with next the message that follows goes on there', (t) => {
+test('after a response with next, the following message continues there', (t) => {
   const definition = workflow({
     a: llm('ask'),
     ask: say('And?', { next: 'end' }),
@@ -268,7 +268,7 @@ test('after a response with next the message that follows goes on there', (t) =>
   );
 });
 
-test('after the end a message begins anew, with the variables and without the outputs of nodes', (t) => {
+test('after the end, a message starts the workflow again, with its variables and without outputs of nodes', (t) => {
   const definition = workflow(
     { a: llm('end'), end: say('{{ variables.count }} {{ nodes.end.output.text }}') },
     { count: 1 },
@@ -279,12 +279,12 @@ test('after the end a message begins anew, with the variables and without the ou
   t.is(engine.step(definition, begun).effect?.key, 'a#2');
 });
 
-test('a turn that waits where the definition has no node any more begins anew', (t) => {
+test('if the node that waits no longer exists, the next turn starts the workflow again', (t) => {
   const first = run(workflow({ a: say('a', { next: 'b' }), b: say('b') }), never).state;
   t.is(run(workflow({ a: say('a') }), never, 'Hi', first).state.reply?.nodeId, 'a');
 });
 
-test('given variables come before those of the definition', (t) => {
+test('given variables override those of the definition', (t) => {
   const definition = workflow({ a: say('{{ variables.x }} {{ variables.y }}') }, { x: 1, y: 2 });
   const state = engine.begin(definition, turnOf('', { variables: { x: 5 } }));
   t.is(advanced(engine, definition, state).reply?.text, '5 2');
@@ -359,7 +359,7 @@ const refusedContent: [string, Json, Json][] = [
 ];
 
 for (const [what, structuredContent, found] of refusedContent) {
-  test(`structured content with ${what} is left out, and the text is said`, (t) => {
+  test(`structured content with ${what} is omitted, and the text is sent`, (t) => {
     const { reply, status, trace } = content(structuredContent, found);
     t.deepEqual(reply, { nodeId: 'end', text: 'Text', structuredContent: null });
     t.is(status, 'ended');
@@ -387,7 +387,7 @@ test('what is said is read by later nodes without its content, as far as there i
   t.is(state?.nodes['n11']?.error?.code, 'STATE_TOO_LARGE');
 });
 
-test('what people, models and tools say is never a template or an expression', (t) => {
+test('texts of people, models and tools are never templates or expressions', (t) => {
   const evil = '{{ session.metadata.plan }}{% for i in (1..9) %}x{% endfor %} true || identity != null';
   const definition = workflow({
     a: llm('b'),
@@ -514,7 +514,7 @@ test('a trace has the time of each node', (t) => {
   ]);
 });
 
-test('1,000 random workflows end, twice alike, and no effect has the key of another', (t) => {
+test('1,000 random workflows end, give the same result twice, and never use an effect key twice', (t) => {
   const ends = new Map<string, number>();
   for (let seed = 1; seed <= 1_000; seed += 1) {
     const definition = randomWorkflow(randomOf(seed));
@@ -579,7 +579,7 @@ test('the answer of the support bot is streamed while it is written', (t) => {
   t.like(effects.at(-1), { nodeId: 'answer', knowledgeBaseId: 1, isRepeated: true });
 });
 
-test('a drawing quotes what Mermaid would read', (t) => {
+test('a drawing escapes text that Mermaid would interpret', (t) => {
   const definition = workflow({
     end: {
       kind: 'condition',

@@ -63,7 +63,7 @@ for (const text of [
   '[[1]].map(x, x + x)' + '.map(x, x + x)'.repeat(20) + '.exists(x, x.size() > 1)',
   '["aaaaaaaa"]' + '.map(x, x + x)'.repeat(30) + '.exists(x, x.size() > 1)',
 ]) {
-  test(`there is no answer to ${text.slice(0, 60)}`, (t) => {
+  test(`an expression has no result: ${text.slice(0, 60)}`, (t) => {
     const error = t.throws(() => compileExpression(text).isTrue(scope({ ...data, evil: '(a{1,1000}){1,1000}' })));
     t.true((error?.message.length ?? 0) <= 201, error?.message);
   });

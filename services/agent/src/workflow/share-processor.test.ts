@@ -38,7 +38,7 @@ test('after a check that took long the next of its tenant waits as long, and no 
   t.true((await second) - endedAt >= 35);
 });
 
-test('a check that fails leaves its place to the next', async (t) => {
+test('a check that fails frees its place for the next one', async (t) => {
   await t.throwsAsync(
     shareChecks(of(4), () => {
       throw new Error('broken');

@@ -20,7 +20,7 @@ test('values are written into texts', (t) => {
   t.is(text('{% if identity %}known{% else %}unknown{% endif %} {{ session.id }}'), 'unknown 7');
 });
 
-test('a string that is one output keeps the type of its value', (t) => {
+test('a template of one output keeps the type of its value', (t) => {
   t.is(value('{{ variables.n }}'), 3);
   t.deepEqual(value('{{ variables.list }}'), [1, { a: 'x' }]);
   t.is(value('{{ variables.nothing }}'), null);
@@ -56,7 +56,7 @@ test('only own properties of data are read', (t) => {
   t.is(text('{{ process.env.PATH }}{{ globalThis }}{{ require }}'), '');
 });
 
-test('what a template repeats is known', (t) => {
+test('a template that only repeats a value is recognized', (t) => {
   t.deepEqual(compileTemplate('{{ variables.x }}').repeats, ['variables', 'x']);
   t.deepEqual(compileTemplate('{{- nodes["a-b"].output -}}').repeats, ['nodes', 'a-b', 'output']);
   for (const more of [

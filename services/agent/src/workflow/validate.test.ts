@@ -260,7 +260,7 @@ test('ids with a hyphen can be read', (t) => {
   t.deepEqual(validate(definition), []);
 });
 
-test('what a definition names outside of itself is collected with its place', (t) => {
+test('references to other resources are collected with their paths', (t) => {
   const definition = workflow({
     a: { ...llm, knowledgeBaseId: 4, tools: [{ connectorId: 5, tool: 's' }, { actionId: 6 }], next: 'b' },
     b: { kind: 'tool', connectorId: 7, tool: 't', args: {}, output: 'y', next: 'c' },
@@ -286,7 +286,7 @@ test('the support bot of the examples is valid and has 12 nodes', (t) => {
   t.is(Object.keys((bot as { nodes: object }).nodes).length, 12);
 });
 
-test('problems are named within bounds, however large what they name is', (t) => {
+test('reported problems have a bounded size, however large the names in them are', (t) => {
   const loops = many(200, (index) => ({ ...llm, next: `n${(index + 1) % 200}`, onError: 'n0' }));
   const issues = validate(loops);
   t.is(issues.length, 100);

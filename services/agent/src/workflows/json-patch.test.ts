@@ -9,7 +9,7 @@ function applied(from: unknown, to: unknown) {
   return { value: holder.value, failures };
 }
 
-test('a patch makes one value of the other, whatever its keys are', (t) => {
+test('a patch turns one value into the other, whatever the keys are', (t) => {
   for (const [from, to] of [
     [{}, { a: 1 }],
     [{ a: [1, 2, 3] }, { a: [0, 1, 3] }],

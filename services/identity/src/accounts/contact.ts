@@ -11,7 +11,7 @@ export type Channel = 'EMAIL' | 'PHONE';
 
 export interface FoundContact {
   channel: Channel;
-  /** Undefined if no message can be sent: there is no address, or not exactly one user has the national number. */
+  /** Undefined if no message can be sent: there is no address, or the national number belongs to no user or to several. */
   address: Contact | undefined;
   index: Buffer;
   userId: number | null;

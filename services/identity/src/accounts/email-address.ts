@@ -45,7 +45,7 @@ function isOfUsualLetters(text: string): boolean {
 /** One `@`, no quoting or comments, a domain with a dot, and no character that could inject mail headers. */
 const shape = /^[^\s\p{C}@<>()[\]\\,;:"]{1,64}@[^\s\p{C}@<>()[\]\\,;:".]+(\.[^\s\p{C}@<>()[\]\\,;:".]+)+$/u;
 
-/** @param normal what `normalEmail` returned. */
+/** @param normal the result of `normalEmail` */
 export function isEmail(normal: string): boolean {
   if (normal.length > 254 || !shape.test(normal) || !isOfUsualLetters(normal)) return false;
   return isDomain(normal.slice(normal.indexOf('@') + 1));

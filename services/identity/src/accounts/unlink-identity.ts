@@ -23,7 +23,7 @@ export async function unlinkIdentity(
     const { hasPassword, hasContact, emailProofRequired } = account;
     const hasIdpOne = account.idpOneSubject !== null;
     if (!(method === 'PASSWORD' ? hasPassword : hasIdpOne)) return;
-    // A password is not a way to sign in without an email or phone, or while the email is unverified.
+    // A password counts as a login method only with an email or phone, and not while the email is unverified.
     const remains = method === 'PASSWORD' ? hasIdpOne : hasPassword && hasContact && !emailProofRequired;
     if (!remains) throw badRequest('This is the only way to sign in to your account', 'LAST_LOGIN_METHOD');
     await userStore(db).update(userId, method === 'PASSWORD' ? { passwordHash: null } : { idpOneSubject: null });

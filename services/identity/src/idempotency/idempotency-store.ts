@@ -25,7 +25,7 @@ export interface UsedKey {
 }
 
 export interface CountedKey extends Pick<KeyScope, 'tenantId' | 'caller'> {
-  /** Bytes that the result counts against its holder. */
+  /** Bytes that the result adds to its holder's usage. */
   countedBytes: number;
 }
 

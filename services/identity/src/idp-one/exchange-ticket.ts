@@ -11,8 +11,8 @@ export const ticketText = text(4_096);
 
 /**
  * Asks IDP_ONE, outside any transaction, who a ticket belongs to. The ticket is recorded before it is sent, so that it
- * is never sent concurrently, nor again after the provider has decided. If the provider did not answer, the ticket may
- * be retried; if this process dies meanwhile, the user needs a new one.
+ * is never sent concurrently, and never again after the provider has decided. If the provider did not answer, the
+ * ticket may be retried. If this process dies during the exchange, the user needs a new ticket.
  * @returns undefined for a ticket that was seen before or that the provider refuses.
  * @throws DomainError `invalid` with `IDP_ONE_NOT_CONFIGURED`, `unavailable`, `tooManyRequests`
  */

@@ -9,7 +9,7 @@ const whole = {
   company: { id: 'c-1', name: 'Acme' },
 };
 
-test('an answer is read as agreed', (t) => {
+test('a response in the agreed format is parsed', (t) => {
   t.deepEqual(readProviderPerson(whole), whole);
   t.deepEqual(readProviderPerson({ ...whole, more: 1 }), whole);
   t.like(readProviderPerson({ ...whole, subject: 7, company: { id: 8, name: 'Acme' } }), {
@@ -18,7 +18,7 @@ test('an answer is read as agreed', (t) => {
   });
 });
 
-test('the email is normalised as at registration, and none that could not register', (t) => {
+test('the email is normalized as at registration, and null if it could not register', (t) => {
   const emailOf = (email: unknown) => readProviderPerson({ ...whole, email }).email;
   t.is(emailOf('  Ada@Example.TEST '), 'ada@example.test');
   for (const none of [null, undefined, '', 'ada', 'a@b', '"a b"@example.test', 'a@example.test\r\nBcc: b@example.test'])
@@ -49,14 +49,14 @@ test("an email whose normal form may be somebody else's is not verified", (t) =>
     t.true(readProviderPerson({ ...whole, email }).emailVerified, email);
 });
 
-test("without a full name it is the email's local part", (t) => {
+test("without a full name, the email's local part is used", (t) => {
   const nameOf = (given: object) => readProviderPerson({ ...whole, ...given }).fullname;
   for (const fullname of [null, undefined, '', ' \t'])
     t.is(nameOf({ fullname, email: 'Ada.L@example.test' }), 'ada.l', JSON.stringify(fullname));
   t.is(nameOf({ fullname: null, email: null }), 'User');
 });
 
-test('what is not as agreed is refused by name, without repeating it', (t) => {
+test('invalid fields are named in the error, without their values', (t) => {
   const long = 'x'.repeat(10_000);
   const hostile: [path: string, answer: unknown][] = [
     ['all', undefined],

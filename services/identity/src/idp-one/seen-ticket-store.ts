@@ -6,8 +6,8 @@ const keptFor = "interval '1 day'";
 export function seenTicketStore({ knex }: SharedDb) {
   return {
     /**
-     * Records a ticket; false if it was recorded before. Of concurrent calls exactly one gets true. Also deletes some
-     * old tickets.
+     * Records a ticket. Returns false if it was recorded before; of several concurrent calls, exactly one returns true.
+     * Also deletes some old tickets.
      */
     async add(ticketSha256: Buffer): Promise<boolean> {
       await knex.raw(

@@ -11,13 +11,13 @@ test('a message names product and subject, and its code follows the first paragr
   t.regex(html, /^<!doctype html>\n<html lang="en">/u);
 });
 
-test('a code that is too long to be set large can break', (t) => {
+test('a code that is too long for large type can wrap', (t) => {
   const { html } = composeMessage({ ...draft, code: `pst_${'A'.repeat(43)}` });
   t.regex(html, /<p style="[^"]*word-break:break-all">pst_A{43}<\/p>/u);
   t.false(html.includes('letter-spacing'));
 });
 
-test('a link is a button in HTML, and its address stands in both', (t) => {
+test('a link is a button in HTML, and its URL is in both parts', (t) => {
   const link = { label: 'Set a new password', url: 'https://parley.example/reset?token=a&b="c' };
   const { text, html } = composeMessage({ ...draft, link });
   t.true(text.includes(`\n\n${link.url}\n\n`));
@@ -25,7 +25,7 @@ test('a link is a button in HTML, and its address stands in both', (t) => {
   t.false(html.includes('b="c'));
 });
 
-test('what a person has chosen cannot add HTML', (t) => {
+test('text chosen by a user cannot add HTML', (t) => {
   const { html } = composeMessage({ subject: '</title><b>', paragraphs: ['Hello <script>alert("x")</script> & co,'] });
   t.false(/<script|<b>|"x"/u.test(html));
   t.true(html.includes('Hello &#60;script&#62;alert(&#34;x&#34;)&#60;/script&#62; &#38; co,'));

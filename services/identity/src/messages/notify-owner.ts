@@ -29,7 +29,10 @@ const notices = {
 export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
-/** Notices that others can trigger repeatedly; their lower limit keeps mails of the day free for the other notices. */
+/**
+ * Notices that other people can trigger repeatedly. Their limit is lower, so that the day's mails are not used up when
+ * another notice is sent.
+ */
 const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
 const maxToUnproved = { repeated: 20, all: 40 };
 

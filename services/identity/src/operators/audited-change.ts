@@ -23,7 +23,7 @@ const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (key
 
 /**
  * Locks and changes a live tenant and writes the change to the audit log, in one transaction.
- * @param work returns facts to log beside the changed fields
+ * @param work returns facts to log in addition to the changed fields
  * @throws DomainError `notFound`
  */
 export async function changeTenant(

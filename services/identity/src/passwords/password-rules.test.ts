@@ -36,7 +36,7 @@ test('the list is as its README says: 10,000 distinct normalized passwords of 8 
   }
 });
 
-test('a password is to have a character that can be seen', (t) => {
+test('a password must have a visible character', (t) => {
   for (const blank of [' '.repeat(8), '\u200b'.repeat(8), ' \u3000\ufeff'.repeat(5)])
     t.is(refusalOf(blank), 'password must not be blank', JSON.stringify(blank));
   t.is(refusalOf(`${' '.repeat(7)}x`), undefined);

@@ -8,7 +8,7 @@ const minLength = 8;
 /** Longer passwords are refused without hashing them. */
 export const maxPasswordLength = 128;
 
-/** Without the rule that depends on the user, `isSameAsEmail`. */
+/** The rules for a new password, except `isSameAsEmail`, which depends on the user. */
 export const newPassword = anyText(maxPasswordLength).check(rule(passwordProblem));
 
 function passwordProblem(password: string): string | undefined {

@@ -99,7 +99,7 @@ test('networks are served round-robin, whatever their number of addresses', asyn
   t.deepEqual(done, ['a1', 'a2', 'b1', 'a3', 'a4']);
 });
 
-test('a known requester does not wait behind strangers, also where their queue is full', async (t) => {
+test('a known requester does not wait behind strangers, even if their queue is full', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 30 });
   const done: string[] = [];
   const ask = async (address: string, isKnown = false) => {

@@ -19,7 +19,7 @@ export interface Requester {
    * capacity.
    */
   isKnown?: boolean | undefined;
-  /** The account of the requester or, at a login, the one that the password is checked for. */
+  /** The requester's account; at a login, the account whose password is checked. */
   user?: number | undefined;
   signIn?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -39,11 +39,11 @@ export function requesterOf({ caller: { ip, userId, signInId }, signal }: Caller
   };
 }
 
-/** Verified against when an account has no hash; it has the same parameters, so it costs the same as a real one. */
+/** The hash that is verified when an account has none. Its parameters are those of a real hash, so it costs the same time. */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
 /**
- * Hashes and verifies passwords in threads. `hash` and `verify` throw DomainError as `FairQueue` does, and
+ * Hashes and verifies passwords in threads. `hash` and `verify` throw the errors of `FairQueue`, and
  * `unavailable` when the requester aborts while queued.
  */
 export function createPasswords({ perAddress, perUser, atOnce, waiting }: IdentityConfig['hashes']) {

@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import { presentedToken } from './secured-token.ts';
 import { withSecuredToken } from './use-secured-token.ts';
 
-/** Checks a code or token of any purpose without consuming it. Returns true or throws. @throws as `withSecuredToken` */
+/** Checks a code or token of any purpose without consuming it. Returns true or throws. @throws the errors of `withSecuredToken` */
 export async function validateSecuredToken(
   ports: Ports,
   { signal }: CallerRequest,

@@ -16,7 +16,7 @@ export interface NewSignIn {
 export interface SignInState {
   userId: number;
   displayName: string;
-  /** The current tenant; null once it is deleted or the user is no member. */
+  /** The current tenant; null once the tenant is deleted or the user is no longer a member. */
   tenantId: number | null;
   tenantSuspended: boolean;
   limitedReason: SignInLimit | null;

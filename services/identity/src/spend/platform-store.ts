@@ -2,7 +2,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 import { currentMonth } from './usage-sql.ts';
 
-/** Totals over all tenants. */
+/** Reads totals over all tenants. */
 export function platformStore({ knex }: SharedDb) {
   return {
     /** Cost of model calls this month, including reservations of calls in flight, in USD. */

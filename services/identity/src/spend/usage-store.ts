@@ -8,7 +8,7 @@ import { capValues, tenantCap } from './spend-limits.ts';
 import { addToTotals, callTypes, currentMonth, details, isFree, me, recordset, totalsOf } from './usage-sql.ts';
 
 export interface EndedCall extends Settlement {
-  /** The cost is an estimate, because the caller died before settling. */
+  /** Whether the cost is an estimate, because the caller died before it settled the call. */
   leaseEnded: boolean;
   isRecorded: boolean;
 }

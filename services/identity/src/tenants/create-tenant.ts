@@ -14,7 +14,7 @@ import { tenantStore } from './tenant-store.ts';
 
 /**
  * Creates a tenant and makes it current.
- * @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; as `withLockedSignIn`
+ * @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; the errors of `withLockedSignIn`
  */
 export async function createTenant(ports: Ports, request: CallerRequest, input: CreateTenantInput): Promise<Tenant> {
   const { userId, signInId } = signedIn(request.caller);

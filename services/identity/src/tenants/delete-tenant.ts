@@ -15,7 +15,7 @@ import { tenantStore } from './tenant-store.ts';
 
 /**
  * Deletes a tenant and publishes the event by which other services end its work.
- * @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; as `withLockedTenant`
+ * @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; the errors of `withLockedTenant`
  */
 export async function deleteTenant(ports: Ports, request: TenantRequest): Promise<boolean> {
   const { tenantId, userId } = signedIn(request.caller);

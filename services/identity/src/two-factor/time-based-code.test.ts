@@ -16,13 +16,13 @@ test('codes are those of RFC 6238, also with spaces as apps show them', (t) => {
   }
 });
 
-test('a code is right for its time step, the one before and the next, to the second', (t) => {
+test('a code is valid for its time step, the previous one and the next one, to the second', (t) => {
   const accepted = (seconds: number) => stepOf(rfcSecret, '081804', new Date(seconds * 1000)) !== undefined;
   const start = 37_037_036 * 30;
   t.deepEqual([start - 31, start - 30, start + 59, start + 60].map(accepted), [false, true, true, false]);
 });
 
-test('what is not six ASCII digits is a wrong code', (t) => {
+test('a code that is not six ASCII digits is wrong', (t) => {
   for (const code of ['', ' ', '28708', '2870822', '28708a', '２８７０８２', '-87082', '1e5000', '\u202e287082']) {
     t.is(stepOf(rfcSecret, code, new Date(59_000)), undefined, code);
   }

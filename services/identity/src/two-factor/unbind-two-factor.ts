@@ -10,7 +10,7 @@ import { consumeCode, getBoundSecret, removeTwoFactor, wrongCode } from './two-f
 
 const unbinding = z.object({ code: anyText() });
 
-/** @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; as `withLockedSignIn`, `requireRecent` */
+/** @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; the errors of `withLockedSignIn` and `requireRecent` */
 export async function unbindTwoFactor(
   ports: Ports,
   request: CallerRequest,

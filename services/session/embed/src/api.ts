@@ -60,7 +60,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
     const data = await post<{ refreshAvatarToken: { sessionId: number; avatarToken: string; expiresInMs: number } }>(
       refreshDocument,
       { input: { avatarToken: token } },
-      {}, // the token in the input is the credential
+      {}, // no token in a header: the input contains it
     ).catch((error: unknown) => {
       const { code, message } = asParleyError(error);
       throw code === 'UNAUTHENTICATED' ? new ParleyError('EXPIRED', message, { cause: error }) : error;

@@ -17,7 +17,7 @@ export interface DeliveryFilter {
   before?: number | undefined;
 }
 
-/** How many deliveries above the tenant's limit may end before the oldest finished ones are deleted. */
+/** Old deliveries are deleted after every 100th that ends, so a tenant may exceed its limit by this many. */
 const trimmedEvery = 100;
 
 export function syncDeliveryStore(db: TenantDb) {

@@ -128,7 +128,7 @@ export function microphone(options: MicrophoneOptions) {
   return {
     button: toggle,
     line,
-    /** Whether a step is running that Escape cancels. */
+    /** Whether the microphone is busy; Escape cancels the running step. */
     get isWorking() {
       return working !== undefined;
     },
