@@ -76,7 +76,8 @@ async function generateReply(
   } catch (error) {
     await stream.end();
     if (isHandedOver(run)) return undefined;
-    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limit: limit.signal }))) throw error; // another attempt continues the reply
+    // Another attempt continues the reply.
+    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limit: limit.signal }))) throw error;
     const partial = await partialReply(run, turn, log, reply);
     if (run.signal.aborted) return { kind: 'interrupted', partial };
     const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);

@@ -9,7 +9,7 @@ export interface TenantBudgetOptions {
 
 export type TenantBudget = ReturnType<typeof tenantBudget>;
 
-/** Limits the bytes or calls of running calls in this process, in total and per tenant. */
+/** Limits an amount (bytes or calls) that this process holds at a time, in total and per tenant. */
 export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions) {
   const ofTenants = new Map<number, number>();
   let inAll = 0;
