@@ -133,7 +133,7 @@ test.serial('no other user can connect, and a second start in the same process d
   t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
 });
 
-test.serial('an idle transaction is ended, so that others can go on', async (t) => {
+test.serial('an idle transaction is ended, so that others can continue', async (t) => {
   const database = await start(t, { idleInTransactionTimeoutMs: 200 });
   const pool = poolOf(t, database);
   await pool.raw('CREATE TABLE forgotten (id integer)');
@@ -201,7 +201,7 @@ test('each connection has prepared statements of its own, of any name and text',
   t.deepEqual(rows, [{ count: 2 }], 'one for those of the same name, one for the other');
 });
 
-test('what ended connections have prepared is closed, except the statements that were used last', async (t) => {
+test('statements of ended connections are closed, except the most recently used ones', async (t) => {
   const { url } = await shared();
   const last = await connected(t, url);
   const ended = await connected(t, url);
@@ -225,7 +225,7 @@ test('what ended connections have prepared is closed, except the statements that
   }
 });
 
-test('what follows an error of a pipeline is not answered, whoever has prepared it', async (t) => {
+test('statements after an error in a pipeline get no response, whichever connection has prepared them', async (t) => {
   const database = await shared();
   const other = await connected(t, database.url);
   await other.query({ name: 'known', text: 'SELECT $1::smallint AS n', values: [1] });

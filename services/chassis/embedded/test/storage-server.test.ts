@@ -213,7 +213,7 @@ test('folders are created when needed, and nothing is served once it is closed',
   t.like(await t.throwsAsync(store.head(key)), { kind: 'unavailable' });
 });
 
-test('the error of a used port has its number', async (t) => {
+test('the error for a port in use has the number of the port', async (t) => {
   const { url, store, signer } = await storageOf(t);
   const port = Number(new URL(url).port);
   const second = storageServer({

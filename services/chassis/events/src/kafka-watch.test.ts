@@ -35,7 +35,7 @@ test('a consumer that sends heartbeats but delivers no waiting events has stalle
   t.regex((await stalled).message, /neither delivered nor committed/);
 });
 
-test('a consumer that goes on fetching without its partitions has stalled', async (t) => {
+test('a consumer that continues to fetch without its partitions has stalled', async (t) => {
   const startedAt = performance.now();
   const { stalled, keepBeating } = watched(t, { revokedForMs: () => performance.now() - startedAt });
   keepBeating();

@@ -44,7 +44,7 @@ onKafka((test) => {
     t.deepEqual(replayed, ['1']);
   });
 
-  test('what a visit rejects with ends the reading of dead letters', async (t) => {
+  test('an error of a visit ends the reading of dead letters', async (t) => {
     const { event, topic, forEachLetter } = await kafkaSetup(t);
     await giveUp(t, topic, [event('1'), event('2')]);
     let visits = 0;

@@ -55,7 +55,7 @@ onKafka((test) => {
     });
   }
 
-  test('a consumer that fetches on after a rebalance that it did not join is replaced', async (t) => {
+  test('a consumer that continues to fetch after a rebalance that it did not join is replaced', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const { taken, consumers } = await emittingMember(t, topic, { stalledAfterMs: 2_000 });
     consumers[0]?.emit('consumer.rebalancing', {});

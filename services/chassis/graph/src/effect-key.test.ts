@@ -5,7 +5,7 @@ import { effectKeyOf } from './effect-key.ts';
 const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r' };
 const at = (key: string) => ({ path: { key } });
 
-test('each field of a request has a key of its own, the same in every retry', (t) => {
+test('each field of a request has its own effect key, the same in every retry', (t) => {
   const keyed = { ...caller, idempotencyKey: 'use-1' };
   t.is(effectKeyOf(keyed, at('a')), effectKeyOf({ ...keyed, requestId: 'retry' }, at('a')));
   const others = [at('b'), at('1 a'), at('')].map((place) => effectKeyOf(keyed, place));
@@ -14,6 +14,6 @@ test('each field of a request has a key of its own, the same in every retry', (t
   t.is(effectKeyOf(keyed, at('x'.repeat(100_000)))?.length, 43);
 });
 
-test('without an Idempotency-Key there is none', (t) => {
+test('without an Idempotency-Key there is no effect key', (t) => {
   t.is(effectKeyOf(caller, at('a')), undefined);
 });

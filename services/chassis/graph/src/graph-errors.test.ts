@@ -4,7 +4,7 @@ import test from 'ava';
 import { pino } from 'pino';
 import { formatGraphError, graphError, graphOutcome } from './graph-errors.ts';
 
-test('a failure of ours is an error, what a caller is refused is not', (t) => {
+test('the outcome is error for our own failures, and refused for those of the caller', (t) => {
   const kinds = Object.keys(errorTable) as (keyof typeof errorTable)[];
   const outcomes = kinds.map((kind) => [kind, graphOutcome([graphError(new DomainError(kind, 'no')).toJSON()])]);
   t.deepEqual(Object.fromEntries(outcomes), {
@@ -26,7 +26,7 @@ test('a failure of ours is an error, what a caller is refused is not', (t) => {
   t.is(graphOutcome(), 'ok');
 });
 
-test('details of an error are for clients and not for the log', (t) => {
+test('details of an error are sent to clients and not logged', (t) => {
   const lines: string[] = [];
   const format = formatGraphError(pino({}, { write: (line: string) => lines.push(line) }));
   const details = { trace: ['canary'] };
@@ -36,7 +36,7 @@ test('details of an error are for clients and not for the log', (t) => {
   t.false(lines.join('').includes('canary'));
 });
 
-test('what its own caller aborted is masked and not logged', (t) => {
+test('an operation that its own caller aborted is masked and not logged', (t) => {
   const logged: unknown[] = [];
   const log = (context: object) => void logged.push(context);
   const format = formatGraphError({ warn: log, error: log });

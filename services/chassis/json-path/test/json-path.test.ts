@@ -41,7 +41,7 @@ for (const [what, path, problem] of refused) {
   });
 }
 
-test('the most that may stand within each other is read within milliseconds', (t) => {
+test('a path with the deepest allowed nesting is read within milliseconds', (t) => {
   const nested = `$[?${'value(@[?'.repeat(5)}@${'])'.repeat(5)}==1]`;
   pathProblem(nested);
   const before = performance.now();
@@ -49,7 +49,7 @@ test('the most that may stand within each other is read within milliseconds', (t
   t.true((performance.now() - before) / 10 < 50);
 });
 
-test('a path names one value where it has names and indexes alone', (t) => {
+test('a path names at most one value if it has only names and indexes', (t) => {
   const singular = ['$', '$.a', "$['a']['b']", '$.a[0][-1]'];
   const plural = ['$.*', '$..a', '$[0, 1]', '$[0:1]', '$[?@.a]', '$.a[*]'];
   t.deepEqual(

@@ -15,7 +15,7 @@ function mapperOf(t: ExecutionContext, options: Parameters<typeof payloadMapper>
     mapper.map({ mapping, payload: of }, { tenantId, signal: new AbortController().signal });
 }
 
-test('a path of one value gives that value, or null, and any other path the list of its values', async (t) => {
+test('a path for at most one value gives the value or null, and any other path a list', async (t) => {
   const map = mapperOf(t);
   const json = await map({
     points: '$.score',

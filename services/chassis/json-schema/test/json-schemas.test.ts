@@ -356,7 +356,7 @@ test('schemas full of patterns take bounded memory, and a tenant only its part o
   t.is(own.kept, kept);
 });
 
-test('a tenant whose schemas take too much time waits for more of it, and no other does', (t) => {
+test('a tenant whose schemas have used up its time must wait, and other tenants need not', (t) => {
   let now = 0;
   const own = jsonSchemas({ now: () => now, tenantTime: { burstMs: 200, msPerSecond: 50 } });
   const wide = (n: number) => ({

@@ -14,7 +14,7 @@ test.serial('work that a busy machine has stopped gets more time', (t) => {
   );
 });
 
-test.serial('restarted work gets at most a multiple of its time', (t) => {
+test.serial('restarted work gets at most a fixed multiple of its time', (t) => {
   let runs = 0;
   const startedAt = performance.now();
   const work = () => {

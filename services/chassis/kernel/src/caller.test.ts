@@ -21,7 +21,7 @@ test('a caller is verified by its audience and arrives unchanged', async (t) => 
   await t.throwsAsync(callers.verify(token, 'session'), { message: /mesh only/ });
 });
 
-test('a key is replaced in three steps, in none of which a call between two processes is refused', async (t) => {
+test('replacing a key in three steps refuses no call between processes', async (t) => {
   const [before, after] = [randomBytes(32), randomBytes(32)];
   const steps = [[before], [before, after], [after, before], [after]].map((keys) => createCallers(keys));
   for (const [index, callers] of steps.entries()) {

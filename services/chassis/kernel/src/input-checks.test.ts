@@ -8,7 +8,7 @@ test('lengths count code points', (t) => {
   }
 });
 
-test('a text is shapeless where nobody sees anything of it', (t) => {
+test('a text is shapeless if it has no visible characters', (t) => {
   const nothings = ['', ' \n', '\u0001', '\u00ad', '\u200b\u2060', '\u200e', '\ufe0f', '\u3164', '\u{e0041}'];
   const inkless = ['\u2800', '\ufff9', '\ufffc', '\u{13430}', '\u{16fe4}', '\u{1d159}'];
   for (const text of [...nothings, ...inkless]) {

@@ -108,7 +108,7 @@ test('a page has at least one element, after an id or from the beginning', (t) =
   );
 });
 
-test('an input type that the schema does not fit does not compile', (t) => {
+test('a schema that does not fit its input type does not compile', (t) => {
   const color = z.object({ color: graphEnum<'RED'>(), note: text(3).nullish() }).partial();
   interface ColorInput {
     color?: 'RED' | null;

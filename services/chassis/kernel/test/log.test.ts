@@ -62,7 +62,7 @@ test('a process with a slow log reader continues, and logs how many lines it dro
   );
 });
 
-test('a process with a stalled log reader stops, although lines are left', async (t) => {
+test('a process with a stalled log reader stops, although some lines are not written', async (t) => {
   const { child, ended } = loggingChild(t);
   child.send('logs much');
   await once(child, 'message');

@@ -22,7 +22,7 @@ const yes = () => true;
 const no = () => false;
 
 redisTests('all engines on one Redis', () => {
-  test('after Redis has lost all data, ids go on above the old ones', async (t) => {
+  test('after Redis has lost all data, new ids are above the old ones', async (t) => {
     const [one, two] = [await overLine(t), await overLine(t)];
     const direct = await replica(t);
     const [stream, channel] = [newKey(), newKey()];
@@ -57,7 +57,7 @@ redisTests('all engines on one Redis', () => {
     await eventually('it is received', () => received.length === 1);
   });
 
-  test('silent connections are replaced, each by itself', async (t) => {
+  test('silent connections are replaced, each independently', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const logFile = join(folder, 'log');

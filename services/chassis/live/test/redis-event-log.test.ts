@@ -206,7 +206,7 @@ redisTests('the event log on Redis', () => {
     t.deepEqual(ended, ['refused']);
   });
 
-  test('a lost stream goes on above its ids, and readers get an empty batch', async (t) => {
+  test('a lost stream continues above its earlier ids, and readers get an empty batch', async (t) => {
     const connection = await replica(t);
     const log = redisEventLog(connection);
     const other = redisEventLog(await replica(t));

@@ -44,7 +44,7 @@ test('a Redis login that may run no script is not ready, and its scripts are una
   t.like(await t.throwsAsync(redisKeyValue(connection).countAll([entry])), lacking('EVALSHA'));
 });
 
-test('the command is named that a script may not run, and the login is not ready', async (t) => {
+test('the error names the command that a script may not run, and the login is not ready', async (t) => {
   const sha = '92cc4fd7cc1fd1a2bd6db1ed8fc1fa2bf8ba0b1b';
   // In the script of `countAll`, line 3 opens a loop, line 9 reads the counter, and line 35 adds to the counter.
   const ofLine = "ERR The user executing the script can't run this command or subcommand script";
@@ -82,7 +82,7 @@ test('a subscription that the login may not make is refused by name', async (t) 
   }
 });
 
-test('readers of a stream to which the login may not append are refused, rather than left in silence', async (t) => {
+test('readers of a stream to which the login may not append are refused', async (t) => {
   const refusal = "NOPERM User parley has no permissions to run the 'publish' command script: 0, on @user_script:10.";
   const { connection } = await refusing(t, { EVALSHA: refusal });
   const { signal } = new AbortController();

@@ -43,7 +43,7 @@ test('more cached tokens than input tokens are no discount', (t) => {
   t.is(costUsdE8(tokens(10, 0, 50), price(1e-6, 0, 1e-7)), 100n);
 });
 
-test('a value that is no token count is an error', (t) => {
+test('a value that is not a token count is an error', (t) => {
   for (const bad of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     t.throws(() => costUsdE8(tokens(bad, 1), price(1e-6, 1e-6)), { instanceOf: RangeError });
     t.throws(() => costUsdE8(tokens(1, 1, bad), price(1e-6, 1e-6)), { instanceOf: RangeError });

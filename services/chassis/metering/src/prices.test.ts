@@ -17,7 +17,7 @@ function fileOf(t: ExecutionContext, content: unknown): string {
 
 const costs = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
 
-test('every shipped entry is a price with its limits, and the file says when it was taken', (t) => {
+test('every shipped entry is a price with its limits, and the file has its date', (t) => {
   const text = readFileSync(new URL('shipped-prices.json', import.meta.url), 'utf8');
   const { prices, problems } = parsePrices(text);
 
@@ -64,7 +64,7 @@ test("the operator's entries come before the shipped ones, also where theirs nam
   t.is(prices.find('gpt-4o-mini')?.inputUsdE18, 150_000_000_000n);
 });
 
-test('thoughts that are dearer than other output make all output as dear', (t) => {
+test('if thoughts cost more than other output, all output has their price', (t) => {
   const of = (more: object) => parsePrices(JSON.stringify({ m: { ...costs, ...more } })).prices.get('m')?.outputUsdE18;
 
   t.is(of({ output_cost_per_reasoning_token: 4e-6 }), 4_000_000_000_000n);
@@ -82,7 +82,7 @@ test('input has the price of cache writes for vendors that cache automatically',
   t.is(of('anthropic'), 1_000_000_000_000n);
 });
 
-test('a model that costs more than its tokens is known as one', (t) => {
+test('a model with costs beyond its tokens is marked as such', (t) => {
   const of = (more: object, modelId = 'm') =>
     parsePrices(JSON.stringify({ [modelId]: { ...costs, ...more } })).prices.get(modelId)?.costsMore;
 
@@ -104,7 +104,7 @@ test('a model that costs more than its tokens is known as one', (t) => {
   );
 });
 
-test('entries without both costs of a token, of other modes, and the description of an entry, are no prices', (t) => {
+test('entries that lack a token cost, have another mode, or describe the format are no prices', (t) => {
   const { prices, problems } = parsePrices(
     JSON.stringify({
       sample_spec: { input_cost_per_token: 0, max_tokens: 'LEGACY parameter', output_cost_per_token: 0 },
@@ -119,7 +119,7 @@ test('entries without both costs of a token, of other modes, and the description
   t.deepEqual([...prices.keys()], ['free']);
 });
 
-test('the context ends where a higher price of long requests begins', (t) => {
+test('the context is limited to the size at which a higher price of long requests begins', (t) => {
   const of = (more: object) => parsePrices(JSON.stringify({ m: { ...costs, ...more } })).prices.get('m')?.contextTokens;
 
   t.is(of({ max_input_tokens: 1_000_000 }), 1_000_000);

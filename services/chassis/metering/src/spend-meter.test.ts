@@ -84,7 +84,7 @@ test('settlements of one tenant are batched once one of them is stored, concurre
   t.deepEqual(ledger.settled.flat().toSorted(), ['a 70 true', 'b 70 true', 'c 70 true', 'x 70 true']);
 });
 
-test('a settlement is repeated while the ledger is unavailable, and nobody waits for it for long', async (t) => {
+test('a settlement is retried while the ledger is unavailable, and callers wait for it only briefly', async (t) => {
   const { ledger, open } = await metered(t);
   let failures = 0;
   ledger.settle = async () => {
@@ -98,7 +98,7 @@ test('a settlement is repeated while the ledger is unavailable, and nobody waits
   t.is(failures, 4);
 });
 
-test('a refusal leaves nothing to settle, an answer that was lost does', async (t) => {
+test('a refused reservation needs no settlement; one whose answer was lost does', async (t) => {
   const { ledger, open } = await metered(t);
   const refusal = new DomainError('invalid', 'cap', { reason: 'SPEND_CAP_REACHED' });
   ledger.reserve = () => Promise.reject(refusal);
@@ -131,7 +131,7 @@ test('a call of a deleted tenant is refused with that reason, and nothing is set
   t.deepEqual(ledger.settled, []);
 });
 
-test('a reservation that has ended must not begin', async (t) => {
+test('a call whose reservation has ended must not begin', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.begin = () => Promise.reject(new DomainError('notFound', 'none'));
   t.like(await t.throwsAsync(open('a').begin()), { kind: 'unavailable' });
@@ -153,7 +153,7 @@ test('the leases of calls under way are renewed until they are settled', async (
   t.is(ledger.renewed.length, before);
 });
 
-test('changes of several tenants are batched while others are made, and the rest is retried separately', async (t) => {
+test('changes of several tenants are batched while earlier ones run, and failed changes are retried separately', async (t) => {
   const { meter, ledger, open } = await metered(t);
   const gate = createGate();
   const batches: string[][] = [];
@@ -176,7 +176,7 @@ test('changes of several tenants are batched while others are made, and the rest
   t.deepEqual(ledger.renewed.flat().toSorted(), ['of 1', 'of 2', 'of 3', 'of 4']);
 });
 
-test('calls of one tenant wait for one step at most, however many another one makes', async (t) => {
+test('calls of one tenant are in the next batch, however many calls another tenant makes', async (t) => {
   const { ledger, open } = await metered(t);
   const gate = createGate();
   const steps: number[][] = [];
@@ -193,7 +193,7 @@ test('calls of one tenant wait for one step at most, however many another one ma
   t.true(steps[2]?.includes(2));
 });
 
-test('a step that fails or is never answered is asked for again, call by call', async (t) => {
+test('a batch that fails or gets no answer is retried call by call', async (t) => {
   const { ledger, open } = await metered(t);
   ledger.left = () => Promise.reject(unavailable('identity is not available'));
   const call = open('a');
@@ -202,7 +202,7 @@ test('a step that fails or is never answered is asked for again, call by call', 
   t.deepEqual(ledger.settled, [['a 70 true']]);
 });
 
-test('a call that is refused after a step whose fate is unknown is released, since that step may still reserve it', async (t) => {
+test('a call that is refused after a batch of unknown outcome is released, because that batch may still reserve it', async (t) => {
   const { ledger, open } = await metered(t);
   const refusal = new DomainError('invalid', 'cap', { reason: 'SPEND_CAP_REACHED' });
   ledger.left = () => Promise.reject(unavailable('identity is not available'));

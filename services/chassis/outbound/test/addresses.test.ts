@@ -113,7 +113,7 @@ test('a private IPv6 address among public IPv4 ones refuses the name', async (t)
   t.is(await refusal('http://two.example/'), 'invalid HOST_NOT_PUBLIC');
 });
 
-test('a name that resolves to another address the second time is asked for once, and the first answer is called', async (t) => {
+test('a call resolves a name once, and uses the checked address even if DNS would return another one later', async (t) => {
   const inside = await server(t, (_, response) => void response.end('inside'));
   const { call, refusal, asked } = await guard(t, {
     allowlist: ['127.0.0.1'],
@@ -136,7 +136,7 @@ test('a name that was public at first is refused once it is not', async (t) => {
   t.is(inside.connections, 0);
 });
 
-test('where nobody listens at one of the addresses, the next is called', async (t) => {
+test('when one address refuses connections, the next one is called', async (t) => {
   const site = await server(t, (_, response) => void response.end('here'));
   const { refusal } = await guard(t, {
     allowlist: ['127.0.0.1', '127.0.0.2', '::1'],
@@ -145,7 +145,7 @@ test('where nobody listens at one of the addresses, the next is called', async (
   t.is(await refusal(`http://two.example:${site.port}/`), 'answered 200');
 });
 
-test('the Host header is the name, and what is sent goes to the checked address', async (t) => {
+test('the Host header is the name, and the request goes to the checked address', async (t) => {
   const site = await server(t, (_, response) => void response.end('here'));
   const { call } = await guard(t, { allowlist: ['127.0.0.0/8'], dns: loopback });
   t.like(await call(`http://Site.Example:${site.port}/a?b=c#d`), { status: 200, body: Buffer.from('here') });

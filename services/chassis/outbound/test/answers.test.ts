@@ -32,7 +32,7 @@ test('an endless answer is cut at its size, announced or not, and its connection
   t.is(await refusal(announced, { maxBytes: mb }), 'invalid REMOTE_TOO_LARGE');
 });
 
-test('an answer of exactly the limit is taken', async (t) => {
+test('an answer of exactly the limit is accepted', async (t) => {
   const site = await server(t, (_, response) => void response.end('a'.repeat(1_000)));
   const { call, refusal } = await guard(t, allowed);
   const url = `http://127.0.0.1:${site.port}/`;
@@ -193,7 +193,7 @@ test.serial('a proxy of the environment is not used', async (t) => {
     if (!(name in before)) delete process.env[name];
 });
 
-test('what `onHead` throws ends the call before the body is read', async (t) => {
+test('an error of `onHead` ends the call before the body is read', async (t) => {
   const site = await server(t, (_, response) =>
     response.writeHead(404, { 'content-type': 'image/png' }).flushHeaders(),
   );

@@ -141,7 +141,7 @@ test('fetch: an unread body is not received, and its connection closes at the ti
   await t.throwsAsync((body as ReadableStream).getReader().read(), { message: /did not answer in full/u });
 });
 
-test('fetch: slow answers end by the idle time and by the time of the whole', async (t) => {
+test('fetch: slow answers end by the idle timeout and by the timeout of the whole call', async (t) => {
   const drip = (first: string, piece: string) =>
     rawServer(t, (socket) => {
       socket.write(first);

@@ -43,7 +43,7 @@ onEveryDatabase(({ engine, replicaOf, test, testSchema }) => {
     };
   }
 
-  test('what was committed under a key is found, and not done again', async (t) => {
+  test('an effect committed under a key is found, and does not run again', async (t) => {
     const { once, find, count } = await notes(t);
     t.is(await find('a'), undefined);
     const first = await once('a');
@@ -71,7 +71,7 @@ onEveryDatabase(({ engine, replicaOf, test, testSchema }) => {
     t.is(await count(), 3);
   });
 
-  test('a key is of one tenant', async (t) => {
+  test('a key belongs to one tenant', async (t) => {
     const { once, find, count } = await notes(t);
     const first = await once('a');
     t.is(await find('a', 2), undefined);

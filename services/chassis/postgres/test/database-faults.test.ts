@@ -267,7 +267,7 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
     await held;
   });
 
-  test('a server that takes no more connections is unavailable, for whatever kind of transaction', async (t) => {
+  test('a server that accepts no more connections is unavailable for every kind of transaction', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);
     const url = await testDatabaseUrl();
     const owner = openPool({ url, poolSize: 1, statementTimeoutMs: 10_000 });

@@ -73,7 +73,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(2, read), ['of 2']);
   });
 
-  test('a transaction runs again after a prepared statement that no longer fits, whatever its work makes of the error', async (t) => {
+  test('a transaction runs again after a prepared statement no longer fits, even if its work replaces the error', async (t) => {
     const database = await testSchema(t, notesSchema);
     const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => owner.destroy());
@@ -115,7 +115,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     for (let n = 1; n < 8; n += 1) t.deepEqual([await write(3_000_000_000 + n), await shape('{"n": 1}')], [1, 1]);
   });
 
-  test('a value that cannot be sent leaves no statement that seems to be prepared', async (t) => {
+  test('after a value that cannot be sent, its statement does not count as prepared', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     let runs = 0;
     const echo = (value: unknown) =>
@@ -533,7 +533,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.falsy(after.rows[0].value);
   });
 
-  test('nothing is committed where a statement fails that nobody waited for', async (t) => {
+  test('nothing is committed when a statement fails whose result was not awaited', async (t) => {
     const database = await testSchema(t, notesSchema);
     const forgetful = database.transact(1, async (db) => {
       await addNote(db, 'never');
@@ -544,7 +544,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, countNotes), 0);
   });
 
-  test('where a transaction does not begin, none of its statements runs, and its connection stays usable', async (t) => {
+  test('when a transaction does not begin, none of its statements runs, and its connection stays usable', async (t) => {
     const { pool } = await singleConnection(t);
     const text = `SELECT set_config('search_path', 'pg_catalog', true), set_config('role', $1, true)`;
     const opening: Opening = { opening: { text, values: ['nobody_is_called_this'] } };
@@ -566,7 +566,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  test('no statement runs outside of its transaction, whatever runs beside it', async (t) => {
+  test('no statement runs outside of its transaction, even beside other statements', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     const table = `${database.schemaName}.notes`;
     const refuse = async () => {
@@ -588,7 +588,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), []);
   });
 
-  test('prepared statements that are lost with the opening cost a repetition, and leave nothing behind', async (t) => {
+  test('losing prepared statements at the beginning of a transaction causes one retry without side effects', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     const add = `INSERT INTO ${database.schemaName}.notes (tenant_id, text) VALUES (1, ?)`;
     for (let n = 0; n < 5; n += 1) await database.transact(1, ({ knex }) => knex.raw(add, ['kept']));
@@ -671,13 +671,13 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     );
   });
 
-  test('read takes a query that nothing waits for yet', async (t) => {
+  test('read accepts a query that has not been sent yet', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'a note'));
     t.deepEqual(await database.read(1, ({ knex }) => knex('notes').pluck('text')), ['a note']);
   });
 
-  test('a transaction that commits at once does not wait for what its statements answer', async (t) => {
+  test('a transaction that commits at once does not wait for the results of its statements', async (t) => {
     const database = await testSchema(t, notesSchema);
     const gate = createGate();
     let isEnded = false;
@@ -700,7 +700,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.true(isEnded);
   });
 
-  test('a transaction that commits at once commits nothing where a statement fails, and takes none later', async (t) => {
+  test('a transaction that commits at once commits nothing if a statement fails, and accepts no later statement', async (t) => {
     const database = await testSchema(t, notesSchema);
     const atOnce = (work: (db: TenantDb) => Promise<unknown>) => database.transact(1, work, { commitsAtOnce: true });
     const divide = ({ knex }: TenantDb) => knex.raw('SELECT 1 / cast(? AS integer)', [0]);
@@ -729,7 +729,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['committed']);
   });
 
-  test('of statements made at once the failed one is reported rather than those refused because of it', async (t) => {
+  test('when one of several statements fails, its error is reported, and not those of the statements refused because of it', async (t) => {
     const database = await testSchema(t, notesSchema);
     for (let depth = 0; depth < 4; depth += 1) {
       const failing = async (db: TenantDb, left: number): Promise<unknown> =>

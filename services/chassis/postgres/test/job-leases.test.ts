@@ -170,7 +170,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['deadly: LeaseLost@3', 'behind']);
   });
 
-  test('a job that is retried until it is done is taken over whatever its attempt', async (t) => {
+  test('a job that is retried until it is done is taken over at any attempt', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await append(database, 'deadly', 'k', dyingRunner());
     await database.transactShared(({ knex }) => knex('jobs').where({ state: 'running' }).update({ attempt: 3_000 }));
@@ -347,7 +347,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await drained(database)).toSorted(), ['behind', 'long@2', 'refused', 'short']);
   });
 
-  test('a job takes effect once, wherever its process dies', async (t) => {
+  test('a job takes effect once, at whatever point its process dies', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const steps = ['claimed', 'in the work', 'before the commit', 'after the commit', 'none'];
     for (const step of steps) await append(database, step, step, dyingRunner());

@@ -50,7 +50,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), tenSorted);
   });
 
-  test('a job of no tenant runs, sees no rows of tenants, and is retried and removed like others', async (t) => {
+  test('a job without a tenant runs, sees no rows of tenants, and is retried and removed like others', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const seen: unknown[] = [];
     const runner = await startRunner(t, database, () => undefined, {
@@ -347,7 +347,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.is(runner.running, 0);
   });
 
-  test('retryLater commits with the rest of a transaction, and not where that rolls back', async (t) => {
+  test('retryLater commits or rolls back with the rest of its transaction', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const runner = await startRunner(t, database, () => undefined, {
       async handler(run) {

@@ -87,7 +87,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     t.is(quick.accepted.length, 0);
   });
 
-  test('after an outage of the database the relay goes on without publishing twice', async (t) => {
+  test('after an outage of the database the relay continues without publishing twice', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     const gate = createGate();

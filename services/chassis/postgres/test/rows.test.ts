@@ -3,7 +3,7 @@ import { notesSchema } from '@parley/testing/notes-schema';
 import { rowsBy } from '../src/database/rows.ts';
 
 onEveryDatabase(({ test, testSchema }) => {
-  test('rowsBy gives each parameter its value, and rows the names of the code', async (t) => {
+  test('rowsBy binds each parameter to its value, and returns rows in camelCase', async (t) => {
     const database = await testSchema(t, notesSchema);
     const read = (values: Record<string, unknown>) =>
       database.transact(1, ({ knex }) =>

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { rpcTarget } from './rpc-target.ts';
 
-test('one address is the target as it is', (t) => {
+test('one address is the target unchanged', (t) => {
   for (const address of ['127.0.0.1:4001', 'session.parley.svc:4001', '[::1]:4001']) t.is(rpcTarget(address), address);
 });
 

@@ -3,7 +3,7 @@ import test from 'ava';
 import { ServerError, Status } from 'nice-grpc-common';
 import { outcomeOf, serverErrors } from './server-errors.ts';
 
-test('a call of a unit that this one does not know is an error of ours, as with another MESH_KEY', (t) => {
+test('a call of an unknown unit, e.g. with another MESH_KEY, counts as our own error', (t) => {
   const outcomes = ['UNAUTHENTICATED', 'INTERNAL', 'UNAVAILABLE', 'NOT_FOUND', 'RESOURCE_EXHAUSTED'] as const;
   t.deepEqual(
     outcomes.map((status) => outcomeOf(new ServerError(Status[status], 'it'))),
@@ -12,7 +12,7 @@ test('a call of a unit that this one does not know is an error of ours, as with 
   t.is(outcomeOf(new Error('bug')), 'error');
 });
 
-test('whatever a call fails with after its client has cancelled it is CANCELLED, and not logged', async (t) => {
+test('any error of a call that its client has cancelled becomes CANCELLED, and is not logged', async (t) => {
   const client = new AbortController();
   const log = { error: () => t.fail(), warn: () => t.fail() };
   async function* next() {

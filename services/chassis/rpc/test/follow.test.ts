@@ -177,7 +177,7 @@ test('the end and the errors of a stream reach its reader', async (t) => {
   await t.throwsAsync(count(followField(subscriptions, 'news', signal)), { any: true });
 });
 
-test('a signal that is aborted already makes no call', async (t) => {
+test('no call is made for a signal that is already aborted', async (t) => {
   const { streams, handler } = endless();
   const { subscriptions } = await serving(t, { follow: handler });
   t.is(await count(followField(subscriptions, 'news', AbortSignal.abort())), 0);

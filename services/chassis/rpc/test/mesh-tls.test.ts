@@ -68,7 +68,7 @@ test('a client refuses a server of another authority or another name', async (t)
   }
 });
 
-test('connecting to a peer that accepts and says nothing is given up, also where the client has stopped', async (t) => {
+test('connecting to a silent peer times out, also after the client has stopped', async (t) => {
   const silent = await startSilentServer();
   t.teardown(() => silent.stop());
   const authority = testAuthority();

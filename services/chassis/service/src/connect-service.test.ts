@@ -17,7 +17,7 @@ const everything = {
   },
 };
 
-test('what a service does not need is neither required nor connected, and each call of it is refused', async (t) => {
+test('engines that a service does not declare are neither required nor connected, and calls to them fail', async (t) => {
   const { objectStore, eventBus, keyValue, stop } = connectService(env, {});
   t.like(await t.throwsAsync(objectStore.head('tenants/1/a')), { kind: 'unavailable' });
   await t.throwsAsync(eventBus.publish([]), { message: 'This service declares no events' });

@@ -19,7 +19,7 @@ function identityWith(answer: (tenantId: number) => Partial<GetTenantResponse>) 
   return { identity: { getTenant }, asked, clock, planOf };
 }
 
-test('a fact is asked for once per tenant within its time, also by calls at once', async (t) => {
+test('a fact is requested once per tenant within its cache time, also by concurrent calls', async (t) => {
   let plan = 'DEV';
   const { asked, clock, planOf } = identityWith(() => ({ plan }));
   const planFor = planOf();
@@ -61,7 +61,7 @@ test('a fallback gets the last known fact, also after several failures, and is k
   t.deepEqual(asked, [1, 1, 1, 1, 2]);
 });
 
-test('a tenant is found as it is now, and not once it is deleted', async (t) => {
+test('a tenant is read without a cache, and not found once it is deleted', async (t) => {
   let tenant: Partial<GetTenantResponse> | undefined = { suspended: true };
   const { identity } = identityWith(() => {
     if (!tenant) throw notFound('Tenant', 1);

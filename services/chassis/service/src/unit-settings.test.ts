@@ -90,7 +90,7 @@ test('checking the settings of a process reads all of them, and names each that 
   ]);
 });
 
-test('its own are the addresses of other units and its database', (t) => {
+test('the own settings of a unit are the addresses of other units and its database', (t) => {
   t.deepEqual(namesListed(declareService({ ...kitchen, schema })).own, [
     ...addresses,
     'KITCHEN_DATABASE_URL',

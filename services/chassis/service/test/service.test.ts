@@ -140,7 +140,7 @@ test('a service whose use cases depend on nothing defines no dependencies', asyn
   t.is(typeof compiled, 'function');
 });
 
-test('a service whose tables take a tenant end is refused without one', (t) => {
+test('a service with tenant tables is refused without onTenantEnd', (t) => {
   t.throws(() => service(notes, { dependencies: nothing }), {
     message:
       'notes: it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to',
@@ -152,7 +152,7 @@ test('a service whose tables take a tenant end is refused without one', (t) => {
   });
 });
 
-test('what a service declares it defines, and nothing else', (t) => {
+test('a service must define exactly the members that it declares', (t) => {
   const bare = declareService({ name: 'bare', serves: [], settings: {}, readConfig });
   const stored = { ...bare, schema: { name: 'bare', tables: {}, migrations: [] } };
   const files = () => absentObjectStore();
@@ -366,7 +366,7 @@ test('a deleted tenant is marked and closed once, and finished by a job that is 
   await database.transact(1, (db) => tenantTombstones(db).markDeleted());
 });
 
-test('a deleted tenant is closed without a job where nothing is left to finish', async (t) => {
+test('a deleted tenant is closed without a job if nothing remains to finish', async (t) => {
   const ending = endingNotes({
     close: async ({ knex, tenantId }) => void (await knex('notes').where({ tenantId }).del()),
   });

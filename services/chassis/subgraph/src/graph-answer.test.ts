@@ -31,7 +31,7 @@ async function answered(document: string, ids: number[], bytes = 10_000) {
   return { data, errors, read, taken: bytes - remainingBytes };
 }
 
-test('a field of many objects is read in one batch for each of its places, with the arguments there', async (t) => {
+test('a field of many objects is read in one batch per place in the document, with the arguments of that place', async (t) => {
   const { data, read } = await answered(
     `{ things { parts(first: 1) { id } more: parts { id } } again: things { ...some } }
      fragment some on Thing { parts(first: 1) { id } }`,
@@ -41,7 +41,7 @@ test('a field of many objects is read in one batch for each of its places, with 
   t.like(data, { things: { 1: { parts: [{ id: 2 }, { id: -2 }] } }, again: { 0: { parts: [{ id: 1 }, { id: -1 }] } } });
 });
 
-test('an object that is in one place twice is read once and charged twice', async (t) => {
+test('an object that is twice in one list is read once and charged twice', async (t) => {
   const once = await answered('{ things { parts { id } } }', [1, 2]);
   t.is(once.taken, 0, 'the read itself charges it');
   const often = await answered('{ things { parts { id } } }', [1, 2, 1, 1]);
@@ -52,7 +52,7 @@ test('an object that is in one place twice is read once and charged twice', asyn
   t.like(errors, { 0: { message: 'The answer is too large; ask for less at a time' }, length: 1 });
 });
 
-test('JSON that a resolver gives is in the answer at each of its places, where there is one', async (t) => {
+test('the JSON of a resolver is inserted at each place of its field in the answer', async (t) => {
   const answer = graphAnswer(answerBudget(10_000));
   const { data } = await execute({
     schema: buildSchema(`
@@ -77,7 +77,7 @@ test('JSON that a resolver gives is in the answer at each of its places, where t
   }
 });
 
-test('JSON is written until the budget is spent, whatever the number of its places', async (t) => {
+test('no more JSON is written once the budget is used up, however many places the field has', async (t) => {
   const answer = graphAnswer(answerBudget(10));
   let written = 0;
   const write = async () => {

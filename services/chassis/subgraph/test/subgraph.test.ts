@@ -77,7 +77,7 @@ async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '12
   return { url, request, send, headersFor, signals, seen, lines, metrics };
 }
 
-test('a request has the caller and an effect key of its field, and one for a tenant is refused without', (t) => {
+test('a request has the caller and the effect key of its field, and a tenant request without a tenant is refused', (t) => {
   const { signal } = new AbortController();
   const caller = { ...serviceCaller('test', 7, 'test'), idempotencyKey: 'use-1' };
   const { request, tenantRequest } = graphContext(caller, signal, graphAnswer(answerBudget(0)));
@@ -122,7 +122,7 @@ test('the signal of a resolver does not abort after the answer', async (t) => {
   );
 });
 
-test('a new connection of another tenant is served before all requests that arrived on those of one', async (t) => {
+test('a new connection of another tenant is served before the remaining requests of a busy tenant', async (t) => {
   const { url, headersFor, seen } = await waitingSubgraph(t);
   const connections = 40;
   const [busy, other] = [await headersFor(1), await headersFor(2)];
@@ -226,7 +226,7 @@ test('each root field of an operation is counted with its outcome', async (t) =>
   t.deepEqual([count('ok'), count('refused'), count('error')], [2, 1, Number.NaN], text);
 });
 
-test('known documents take a bounded part of the memory', async (t) => {
+test('cached documents take a bounded amount of memory', async (t) => {
   const schema = buildSchema('type Query { quick(of: [Int!]): Boolean }');
   const run = operations({ schema, format: (formatted) => formatted });
   const heapBytes = () => {

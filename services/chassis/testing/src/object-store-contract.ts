@@ -108,7 +108,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.true(Buffer.concat(chunks).equals(old));
   });
 
-  storeTest('of concurrent puts one wins completely', async (t, { store, other, key }) => {
+  storeTest('one of several concurrent puts wins completely', async (t, { store, other, key }) => {
     const bodies = Array.from({ length: 12 }, (_, n) => Buffer.alloc(100_000, `${n},`));
     const versions = await Promise.all(
       bodies.map((bytes, n) => (n % 2 ? store : other).put(key('a'), bytes, { contentType: `text/x-${n}` })),

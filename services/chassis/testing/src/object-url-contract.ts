@@ -55,7 +55,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
     t.like(await t.throwsAsync(store.head(key('a'))), { kind: 'notFound' });
   });
 
-  storeTest('a URL is for one method', async (t, { store, key }) => {
+  storeTest('a URL permits one method', async (t, { store, key }) => {
     await store.put(key('a'), Buffer.from('first'), { contentType: 'text/plain' });
     const upload = await store.presignPut({ key: key('a'), contentType: 'text/plain', expiresInMs: minute });
     const download = await store.presignGet({ key: key('a'), expiresInMs: minute });

@@ -7,7 +7,7 @@ import {
 import test from 'ava';
 import { stubRpc } from './stub-rpc.ts';
 
-test('a stub answers the methods that it is given, and names one that it is not', async (t) => {
+test('a stub answers the given methods, and the error for any other method names it', async (t) => {
   const agent: AgentServiceImplementation = stubRpc(AgentServiceDefinition, {
     getAgent: async ({ agentId }) => ({ agent: { id: agentId } }),
   });

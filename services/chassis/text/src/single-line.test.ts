@@ -57,7 +57,7 @@ test('in one line each break is a space', (t) => {
   for (const name of whole) t.is(toSingleLine(name), name);
 });
 
-test('what has no shape in a name is left out of one line', (t) => {
+test('characters without a visible shape are removed from a name of one line', (t) => {
   for (const [what, text] of Object.entries(invisible)) {
     t.is(toSingleLine(`${text}a${text}b ${text}日${text}`), 'ab 日', what);
     t.is(singleLineProblem(`a${text}`), undefined, what);
@@ -65,7 +65,7 @@ test('what has no shape in a name is left out of one line', (t) => {
   t.is(toSingleLine(`🏴${'\u{e0041}'.repeat(100)}`), `🏴${'\u{e0041}'.repeat(7)}`);
 });
 
-test('nothing is left of a line of nothing visible', (t) => {
+test('a line without visible characters becomes empty', (t) => {
   for (const [what, text] of Object.entries({
     ...invisible,
     ...inkless,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { strictTokenBound, usualTokenBound } from './token-bound.ts';
 
-test('the strict bound is the bytes of a text', (t) => {
+test('the strict bound is the number of bytes of a text', (t) => {
   t.deepEqual(['', 'abc', 'ü', '数', '🦜'].map(strictTokenBound), [0, 3, 2, 3, 4]);
 });
 

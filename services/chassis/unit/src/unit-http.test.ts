@@ -40,7 +40,7 @@ test('a call by HTTP has its token, body and request id, and resolves with any s
   t.like(seen[0]?.headers, { authorization: 'Bearer abc', 'content-type': 'application/json', 'x-request-id': 'r-1' });
 });
 
-test('a unit that is away, says nothing, answers too much or sends elsewhere is unavailable', async (t) => {
+test('a unit that is down or silent, answers too much or redirects is unavailable', async (t) => {
   const silent = await startSilentServer();
   t.teardown(() => silent.stop());
   const limits = { unit: 'bells', timeoutMs: 60_000, maxBytes: 1_000 };

@@ -28,7 +28,7 @@ test('IPv4 within IPv6 is IPv4, for clients and for proxies', (t) => {
   t.is(seen(['127.0.0.0/8'], '::ffff:127.0.0.1', '::ffff:198.51.100.1'), '198.51.100.1');
 });
 
-test('a network of IPv4 within IPv6 is one of IPv4', (t) => {
+test('an IPv4-mapped IPv6 network is an IPv4 network', (t) => {
   t.is(seen(['::ffff:10.0.0.0/104'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
   t.is(seen(['::ffff:10.1.2.3'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
   t.is(seen(['::ffff:10.0.0.0/104'], '11.1.2.3', '198.51.100.1'), '11.1.2.3');

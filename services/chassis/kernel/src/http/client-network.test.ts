@@ -48,7 +48,7 @@ test('a network is an address or CIDR', (t) => {
   }
 });
 
-test('an address of one kind is within no network of the other', (t) => {
+test('an IPv4 address is in no IPv6 network, and vice versa', (t) => {
   const within = (address: string, network: string) => isWithin(readAddress(address) ?? t.fail(), readNetwork(network));
   t.true(within('10.1.2.3', '10.0.0.0/8'));
   t.true(within('2001:db8::7', '2001:db8::/32'));

@@ -67,7 +67,7 @@ test('a busy client cannot keep its connection open during the drain', async (t)
   t.is(arrivals.count, 1);
 });
 
-test('a connection whose response had begun is closed after it', async (t) => {
+test('a connection whose response had begun is closed after that response', async (t) => {
   const { gate, drain, send, http } = await busyServer(t, { headersFirst: true });
   const answer = send();
   await once(http, 'request');
@@ -91,7 +91,7 @@ test('a request on an idle connection is still answered for a while, and closes 
   await drained;
 });
 
-test('a connection that stays idle is closed after the while', async (t) => {
+test('a connection that stays idle is closed after the linger time', async (t) => {
   const { gate, arrivals, drain, send } = await busyServer(t);
   gate.open();
   await send();
@@ -99,7 +99,7 @@ test('a connection that stays idle is closed after the while', async (t) => {
   t.is(arrivals.count, 1);
 });
 
-test('connections that are left after the timeout are closed', async (t) => {
+test('connections that are still open after the timeout are closed', async (t) => {
   const { drain, send, http } = await busyServer(t);
   const answer = send();
   answer.catch(() => undefined);

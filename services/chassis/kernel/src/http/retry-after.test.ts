@@ -16,7 +16,7 @@ test('a wait is never negative and at most ten minutes', (t) => {
   t.is(retryAfterMs('Fri, 02 Jan 2099 00:00:00 GMT', now), 600_000);
 });
 
-test('what is neither a number nor a date asks for nothing', (t) => {
+test('a value that is neither a number nor a date requests no wait', (t) => {
   for (const header of [undefined, '', '  ', 'soon', '-1s', '-5', ' -0.5', 'NaN', '1e9x'])
     t.is(retryAfterMs(header, now), undefined);
 });

@@ -43,7 +43,7 @@ test('an answer is never older than its request', async (t) => {
   t.is(await text(), 'the second reason\n');
 });
 
-test('metrics say whether it is ready, as it was last checked', async (t) => {
+test('metrics report the readiness as of the last check', async (t) => {
   let isReady = true;
   const { get } = await served(t, async () => {
     if (!isReady) throw new Error('no database');

@@ -21,13 +21,13 @@ test('a thread answers one task at a time', async (t) => {
   t.is(await thread.run(2), 3);
 });
 
-test('a task that throws is rejected with its message, and the thread goes on', async (t) => {
+test('a task that throws is rejected with its message, and the thread continues', async (t) => {
   const thread = threadOf(t, `if (task === 1) throw new TypeError('odd'); return task`);
   await t.throwsAsync(thread.run(1), { message: 'odd' });
   t.is(await thread.run(2), 2);
 });
 
-test('a task that cannot be sent to a thread fails, and the thread goes on', async (t) => {
+test('a task that cannot be sent to a thread fails, and the thread continues', async (t) => {
   const thread = threadOf<unknown>(t, 'return 1');
   await t.throwsAsync(async () => thread.run(() => 'a function'), { name: 'DataCloneError' });
   t.is(await thread.run('a text'), 1);

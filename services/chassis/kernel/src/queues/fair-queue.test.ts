@@ -143,7 +143,7 @@ test('a full queue drops a call of the longest flow for a shorter one, else it r
   t.is(queue.parties, 0);
 });
 
-test('a full queue for some of the calls names them in its refusal', async (t) => {
+test('a full queue that is for only some calls names these calls in its refusal', async (t) => {
   const { call } = setup({ inFlight: 1, waiting: 1, label: 'of guests' });
   void call('a');
   void call('b');
@@ -252,7 +252,7 @@ test('a call that would wait for too long at the pace so far is refused, and tho
   t.deepEqual(begun, ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
 });
 
-test('while no call ends, those are refused that would wait for too long even if all under way ended now', async (t) => {
+test('while no call ends, calls are refused that would wait for too long even if all running calls ended now', async (t) => {
   const { queue, refused, judge } = await judged(t, { inFlight: 2, longestWaitMs: 900 });
   await judge();
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);

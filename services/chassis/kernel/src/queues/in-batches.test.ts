@@ -45,7 +45,7 @@ test('several batches are under way at once, so that a slow one holds up only it
   t.is(await held, 'slow');
 });
 
-test('a batch that fails fails for all of it, and the next one is served', async (t) => {
+test('a failed batch fails all of its items, and the next one is served', async (t) => {
   const ask = inBatches({ name: 'many', atOnce: 1, size: 2 }, async (items: string[]) => {
     if (items.includes('bad')) throw new Error('no');
     return items;
@@ -57,7 +57,7 @@ test('a batch that fails fails for all of it, and the next one is served', async
   );
 });
 
-test('batches of keys are apart: none waits for another key, and a failure is that of its key', async (t) => {
+test('batches of different keys are separate: none waits for another key, and a failure affects only its key', async (t) => {
   const slow = createGate();
   const batches: string[] = [];
   const limits = { name: 'many of a key', atOnce: 1, size: 2 };

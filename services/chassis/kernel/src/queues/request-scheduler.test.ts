@@ -61,7 +61,7 @@ test.serial('slow requests run in separate event loop iterations, and short ones
 });
 
 // Serial, because the other tests count iterations of the same event loop.
-test.serial('requests get as much of an iteration as long other work takes', async (t) => {
+test.serial('requests get as much time of an iteration as other work takes', async (t) => {
   const { begin, roundsUntil } = setup({ sliceMs: 0 });
   let burning = setImmediate(function otherWork() {
     burn(20);

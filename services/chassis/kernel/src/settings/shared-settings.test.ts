@@ -48,7 +48,7 @@ test('a URL whose password is not percent-encoded is an error that does not repe
     t.is(readSettings({ AGENT_DATABASE_URL: right }, own).url, right);
 });
 
-test('a password that ends the host before its time is an error that says what to escape', (t) => {
+test('a password with a character that ends the host is an error that says what to escape', (t) => {
   const { redisUrl } = processSettings;
   const { own } = databaseSettings('agent');
   for (const password of ['p:w/hidden', 'p:w?hidden', 'p:w#hidden', 'ha/hidden', 'ha#hidden', 'ha?hidden']) {
@@ -78,7 +78,7 @@ test('a Redis URL that the client cannot read is an error with its name', (t) =>
   t.throws(() => read('there'), { message: /REDIS_URL: is not a redis or rediss URL$/u });
 });
 
-test('Kafka may take a login, whose name and password belong to it', (t) => {
+test('a Kafka login is optional, and needs both name and password', (t) => {
   const { kafka } = eventSettings;
   const given = { KAFKA_BROKERS: 'k:9093', KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' };
   const login = { KAFKA_USERNAME: 'parley', KAFKA_PASSWORD: 'hidden' };
@@ -170,7 +170,7 @@ test('a misspelt production is an error, rather than development', (t) => {
   }
 });
 
-test('what tenants may call besides is host names, addresses and CIDRs, and ports or ranges', (t) => {
+test('the allowlist of tenants has host names, addresses and CIDRs, and ports or ranges', (t) => {
   const read = (env: Record<string, string>) => readSettings(env, outboundSettings);
   t.deepEqual(read({}), { allowlist: [], ports: ['80', '443', '8080', '8443'] });
   t.deepEqual(read({ OUTBOUND_ALLOWLIST: 'Mcp.Internal, 10.0.0.0/8,::1,localhost', OUTBOUND_PORTS: '443,8000-8999' }), {

@@ -112,7 +112,7 @@ test.serial('spans go to the address for traces alone, in batches of the configu
   t.like(bodies[0].scopeSpans[0].spans[0], { attributes: [{ key: 'first' }], droppedAttributesCount: 1 });
 });
 
-test.serial('a process without a name in its environment is parley', async (t) => {
+test.serial('without a name in the environment the name of a process is parley', async (t) => {
   const { exported, url } = await collector(t, 'http/json');
   const part = await traced(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
   await span('a');
@@ -133,7 +133,7 @@ test.serial('the sampler decides which traces are recorded', async (t) => {
   t.false(exported[0]?.text.includes('of its own'));
 });
 
-test.serial('the span of what fails has the status of an error', async (t) => {
+test.serial('the span of failed work has the status of an error', async (t) => {
   const { exported, url } = await collector(t, 'http/json');
   const part = await traced(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
   await span('well');
@@ -184,7 +184,7 @@ for (const [what, env] of Object.entries({
   });
 }
 
-test('where traces are off, wrong values of what they would use are no error', (t) => {
+test('when traces are off, wrong values of their settings are no error', (t) => {
   const wrong = { OTEL_PROPAGATORS: 'b3', OTEL_EXPORTER_OTLP_PROTOCOL: 'x', OTEL_TRACES_SAMPLER: 'jaeger_remote' };
   t.is(readTracing(wrong), undefined);
   t.is(readTracing({ ...wrong, OTEL_SDK_DISABLED: 'true', OTEL_TRACES_EXPORTER: 'zipkin' }), undefined);

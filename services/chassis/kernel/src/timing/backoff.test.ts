@@ -14,6 +14,6 @@ test('a pause that is shortened at random is at least half as long', (t) => {
   t.deepEqual(pausesWith(1), [100, 200, 1_000]);
 });
 
-test('no pause stays none, however many failures there were', (t) => {
+test('a pause of 0 stays 0, however many failures there were', (t) => {
   t.is(backoff({ firstMs: 0, maxMs: 1_000 })(5_000), 0);
 });

@@ -16,7 +16,7 @@ function engine() {
   return Object.assign(self, { ping, log, lines });
 }
 
-test('what needs an engine is not ready before it has reached it once, and stays ready in a later outage', async (t) => {
+test('a unit is not ready before it has reached its engine once, and stays ready in a later outage', async (t) => {
   const bus = engine();
   const ready = untilReached('Kafka', bus.ping, bus.log);
   await t.throwsAsync(ready(), { message: 'it is away' });
@@ -29,7 +29,7 @@ test('what needs an engine is not ready before it has reached it once, and stays
   t.deepEqual(bus.lines, []);
 });
 
-test('it is ready after a time in any case, counted from the first question, and logs the reason once', async (t) => {
+test('a unit is ready after a maximum time from the first check, and logs the reason once', async (t) => {
   const { ping, log, lines } = engine();
   const ready = untilReached('Kafka', ping, log, 200);
   await delay(300);

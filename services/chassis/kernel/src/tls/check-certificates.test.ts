@@ -1,7 +1,7 @@
 import test from 'ava';
 import { checkCertificates } from './check-certificates.ts';
 
-test('a process of production verifies certificates', (t) => {
+test('a production process must verify certificates', (t) => {
   const NODE_TLS_REJECT_UNAUTHORIZED = '0';
   t.notThrows(() => checkCertificates({ NODE_TLS_REJECT_UNAUTHORIZED }));
   t.notThrows(() => checkCertificates({ NODE_TLS_REJECT_UNAUTHORIZED: '1', NODE_ENV: 'production' }));

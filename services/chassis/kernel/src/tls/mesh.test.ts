@@ -43,7 +43,7 @@ test('files that are missing, or do not belong together, are named', async (t) =
   }
 });
 
-test('while files are being replaced, what was there before counts', async (t) => {
+test('while files are being replaced, the previous ones stay in use', async (t) => {
   const [first, second] = [authority.issue(['a']), authority.issue(['a'])];
   const { tls, replace } = await testMeshTls(t, { ...first, ca });
   const seen: string[] = [];
@@ -55,7 +55,7 @@ test('while files are being replaced, what was there before counts', async (t) =
   t.deepEqual([tls.current.cert, new Set(seen)], [second.cert, new Set([second.cert])]);
 });
 
-test('a chain that is cut off in its second certificate does not replace the one before', async (t) => {
+test('a chain that is cut off in its second certificate does not replace the previous one', async (t) => {
   const first = authority.issue(['a']);
   const warnings: unknown[] = [];
   const log = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };
@@ -69,7 +69,7 @@ test('a chain that is cut off in its second certificate does not replace the one
   await eventually('the whole one counts', () => tls.current.cert === next.cert);
 });
 
-test('a certificate that other units would refuse does not replace the one before', async (t) => {
+test('a certificate that other units would refuse does not replace the previous one', async (t) => {
   const first = authority.issue(['a']);
   const problems: string[] = [];
   const warn = (fields: unknown) => void problems.push(...(fields as { problems: string[] }).problems);

@@ -41,7 +41,7 @@ test('one place is for urgent transactions only', async (t) => {
   t.is(begun.length, 5, 'and that of urgent ones stays free');
 });
 
-test('where there is one place it is for all, and urgent transactions come first', async (t) => {
+test('a single place is for all transactions, and urgent ones come first', async (t) => {
   const { begun, enter, end } = setup(1);
   for (const name of ['a', 'b']) void enter(name);
   void enter('urgent', { isUrgent: true });
@@ -63,7 +63,7 @@ test('waiting transactions begin round robin by party', async (t) => {
   }
 });
 
-test('a transaction waits for as long as others are answered, and not while none is', async (t) => {
+test('a transaction waits while the database responds to others, and is refused when it responds to none', async (t) => {
   const { queue, begun, enter, end } = setup(1);
   void enter('first');
   const refused = t.throwsAsync(enter('refused', { maxStallMs: 50 }));
@@ -76,7 +76,7 @@ test('a transaction waits for as long as others are answered, and not while none
   t.deepEqual(begun, ['first', 'patient']);
 });
 
-test('the failure of a transaction that the database did not answer is no progress', async (t) => {
+test('a transaction that failed without a response of the database does not count as progress', async (t) => {
   const { begun, enter, end } = setup(1);
   for (const name of ['a', 'b']) void enter(name);
   const late = t.throwsAsync(enter('late', { maxStallMs: 300 }));

@@ -16,7 +16,7 @@ test('a field maps to its column and back', (t) => {
   }
 });
 
-test('a name that is a column already stays as it is, and so does a field', (t) => {
+test('a name that is already a column, or already a field, stays unchanged', (t) => {
   t.is(columnOf('tenant_id'), 'tenant_id');
   t.is(columnOf('*'), '*');
   t.is(fieldOf('tenantId'), 'tenantId');

@@ -41,7 +41,7 @@ test('after a plan that no longer fits, statements are prepared under new names'
   t.is(statements.nameOf('SELECT ?'), after);
 });
 
-test('a statement whose types or values do not fit makes no other prepare again', (t) => {
+test('a statement whose types or values do not fit does not cause others to be prepared again', (t) => {
   const statements = preparedStatements('notes');
   const name = send(statements, 'SELECT ?');
   for (const code of ['42804', '42883', '22003']) t.true(statements.failed(name, refusal(code)));
@@ -61,7 +61,7 @@ test('behind a pooler that loses prepared statements, none is prepared any more,
   t.deepEqual(warned, [{ schema: 'notes', code: '26000' }]);
 });
 
-test('texts that were sent often in the past do not keep out those of now', (t) => {
+test('texts that were sent often in the past do not keep current texts from being prepared', (t) => {
   let nowMs = 0;
   const statements = preparedStatements('notes', { now: () => nowMs });
   for (let n = 0; n < 200; n += 1) send(statements, `SELECT ?, ${n}`);

@@ -26,7 +26,7 @@ test('knex has the methods that are extended and called', (t) => {
   t.is(typeof Reflect.get(PgTransaction.prototype, 'begin'), 'function');
 });
 
-test('knex writes the place of each value as pg wants it', (t) => {
+test('knex numbers the parameters in the form that pg requires', (t) => {
   const client: PgClient = Object.create(PgClient.prototype);
   t.is(client.positionBindings('SELECT ?, ?'), 'SELECT $1, $2');
 });

@@ -40,7 +40,7 @@ test('a group that is not answered in time closes its connection, and its error 
   await pool.destroy();
 });
 
-test('where one of several statements is not answered in time, the error names them all', async (t) => {
+test('when one of several statements times out, the error names them all', async (t) => {
   const { url } = await silentDatabase(t);
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 200 });
   const opening = { text: 'SELECT set_config($1)', values: ['a'] };

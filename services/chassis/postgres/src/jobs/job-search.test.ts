@@ -5,7 +5,7 @@ import test from 'ava';
 import type { Database } from '../database/types.ts';
 import { jobSearch } from './job-search.ts';
 
-test('a search that failed is repeated soon, however seldom the others are', async (t) => {
+test('a failed search is soon repeated, however long the interval of searches is', async (t) => {
   let searches = 0;
   const database: Pick<Database, 'transactShared'> = {
     transactShared: () => {
