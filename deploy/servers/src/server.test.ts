@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -100,6 +101,34 @@ test('a server waits until the one before it and its children are gone from the 
   process.kill(child, 'SIGKILL');
   const pid = await starting;
   t.is(findProcess(home), pid);
+});
+
+test('a child that outlives its stopped server is killed, because it holds the lock', async (t) => {
+  // The child ignores SIGTERM, and has left the server's process group.
+  const { engine, place, home } = await fake(
+    t,
+    `trap '' TERM; setsid sleep 300 & echo $! >child.new; mv child.new child; trap - TERM; exec sleep 300`,
+  );
+  await startServer(engine, place, options);
+  const child = await eventually(
+    'it has a child',
+    () => existsSync(join(home, 'child')) && readFileSync(join(home, 'child'), 'utf8').trim(),
+  );
+  t.teardown(() => existsSync(`/proc/${child}/exe`) && process.kill(Number(child), 'SIGKILL'));
+  t.true(await stopServer(home, 'SIGTERM', 1));
+  t.false(existsSync(`/proc/${child}/exe`));
+});
+
+test('a process that only waits for the lock of a server is not killed with the server', async (t) => {
+  const { engine, place, home } = await fake(t, `trap '' TERM; while :; do sleep 0.1; done`);
+  await startServer(engine, place, options);
+  const waiting = spawn('flock', ['lock', 'true'], { cwd: home, stdio: 'ignore' });
+  const ended = once(waiting, 'exit');
+  await eventually('it waits', () =>
+    readFileSync('/proc/locks', 'utf8').includes(`FLOCK  ADVISORY  WRITE ${waiting.pid} `),
+  );
+  t.true(await stopServer(home, 'SIGTERM', 1));
+  t.deepEqual(await ended, [0, null]);
 });
 
 test('the last lines of the log say why a server ended, or what this machine lacks', async (t) => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/kernel/processes/process-start';
@@ -12,8 +12,6 @@ import { scriptFolder, scriptsOf } from './install.ts';
 /** Long, because another engine may be installing at the same time and use all processors. */
 const startTimeoutMs = 60_000;
 const askAgainMs = 100;
-/** The time after which a stopping server is killed. */
-const graceSeconds = 20;
 
 export interface StartOptions {
   signal: AbortSignal;
@@ -131,21 +129,52 @@ export function findProcess(home: string): number | undefined {
 }
 
 /**
- * Stops the server in this folder. Waits until the server and its children have ended, i.e. until the lock is released. Kills the server
- * after 20 s.
- * @returns whether one was running
+ * Stops the server in this folder. Waits until the server and its children have ended, i.e. until the lock is released. After
+ * `graceSeconds`, kills every process that still holds the lock.
+ * @returns whether a server was running
  */
-export async function stopServer(home: string, signal: NodeJS.Signals): Promise<boolean> {
+export async function stopServer(home: string, signal: NodeJS.Signals, graceSeconds = 20): Promise<boolean> {
   const pid = findProcess(home);
   if (pid === undefined) return false;
   const released = () => exec('flock', ['-w', String(graceSeconds), 'lock', 'true'], { cwd: home });
   send(pid, signal);
-  await released().catch(() => {
-    send(pid, 'SIGKILL');
-    return released();
+  await released().catch(async () => {
+    for (const holder of lockHolders(home)) send(holder, 'SIGKILL');
+    await released().catch((cause: unknown) => {
+      throw new Error(`the processes ${lockHolders(home).join(' ')} in ${home} do not end`, { cause });
+    });
   });
   rmSync(join(home, 'process'), { force: true });
   return true;
+}
+
+/**
+ * Returns the pids of the processes that hold the lock of this folder: the server and its children. The recorded pid is not used, because
+ * another process has that pid if the server has ended and only a child remains.
+ */
+function lockHolders(home: string): number[] {
+  const lock = statSync(join(home, 'lock'));
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/u.test(name));
+  return pids.filter((pid) => openFiles(pid).some((file) => isLocked(lock, pid, file))).map(Number);
+}
+
+function openFiles(pid: string): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/fd`);
+  } catch {
+    return []; // the process has ended, or is another user's
+  }
+}
+
+/** Reports whether a process has locked this file. A process that only waits for the lock has the file open, too. */
+function isLocked({ dev, ino }: Stats, pid: string, file: string): boolean {
+  try {
+    const opened = statSync(`/proc/${pid}/fd/${file}`);
+    const isSame = opened.dev === dev && opened.ino === ino;
+    return isSame && /^lock:/mu.test(readFileSync(`/proc/${pid}/fdinfo/${file}`, 'utf8'));
+  } catch {
+    return false; // the process has closed the file
+  }
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
