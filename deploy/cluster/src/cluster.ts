@@ -21,7 +21,7 @@ import {
 import type { ClusterFolders } from './folders.ts';
 import { makeBridge, makeHostNetwork, removeHostNetwork, routeServices, standingCluster } from './host-network.ts';
 import { leave } from './install/leave.ts';
-import { exclusively } from './lock.ts';
+import { exclusively, machineLock } from './lock.ts';
 import { ctr, programsOfNode, startContainerd, startKubelet, startRouter, writeNodeFiles } from './node.ts';
 import { readNodes, writeNodes } from './nodes.ts';
 import { command, findProgram, type Run, startOne } from './process.ts';
@@ -57,7 +57,7 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   if (lacks.length > 0) throw new UnavailableError(`This machine lacks:${lacks.map((each) => `\n  ${each}`).join('')}`);
   refuseOther(folders);
   await installPrograms({ tools: folders.tools, signal, say });
-  await exclusively(lockOf(folders), signal, async () => {
+  await exclusively(machineLock, signal, async () => {
     const present = readNodes(folders);
     const ended = stopped(folders);
     // If all programs have ended, as after a restart of the machine, the old cluster can be removed.
@@ -73,7 +73,7 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
 
 /** Stops the cluster and removes everything it created on this machine, including its data. @returns undefined if there was no cluster */
 export async function down(options: ClusterOptions): Promise<Removed | undefined> {
-  return exclusively(lockOf(options.folders), options.signal, () => clear(options));
+  return exclusively(machineLock, options.signal, () => clear(options));
 }
 
 async function clear({ folders, signal, say }: ClusterOptions): Promise<Removed | undefined> {
@@ -89,7 +89,6 @@ async function clear({ folders, signal, say }: ClusterOptions): Promise<Removed 
   return { differences: differences(before, await lookForTraces({ tools, nft: nft(tools) })) };
 }
 
-const lockOf = ({ state }: ClusterFolders) => `${state}.lock`;
 const tracesOf = ({ state }: ClusterFolders) => join(state, 'before.json');
 
 /** @throws Error if another checkout's cluster is up: a machine has only one bridge, one set of ports and one cgroup for clusters */

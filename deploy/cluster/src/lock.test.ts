@@ -1,8 +1,21 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { emptyFolder, never } from '@parley/servers/testing/folder';
 import test from 'ava';
 import { exclusively } from './lock.ts';
+
+test.serial('without flock, nothing runs without the lock', async (t) => {
+  const path = process.env.PATH;
+  process.env.PATH = emptyFolder(t);
+  t.teardown(() => {
+    process.env.PATH = path;
+  });
+  await t.throwsAsync(
+    exclusively(join(emptyFolder(t), 'lock'), never, async () => t.fail()),
+    { code: 'ENOENT' },
+  );
+});
 
 test('work with the same lock runs one after the other, also after a failure', async (t) => {
   const file = join(emptyFolder(t), 'below', 'lock');
@@ -17,13 +30,29 @@ test('work with the same lock runs one after the other, also after a failure', a
   };
   const all = await Promise.allSettled([1, 2, 3].map(() => exclusively(file, never, work)));
   t.deepEqual(
-    all.map(({ status }) => status),
-    ['rejected', 'rejected', 'rejected'],
+    all.map((each) => 'reason' in each && each.reason.message),
+    ['failed', 'failed', 'failed'],
   );
   t.is(peak, 1);
 });
 
-test('who waits for a lock can stop waiting', async (t) => {
+test('the lock is held until aborted work has cleaned up', async (t) => {
+  const file = join(emptyFolder(t), 'lock');
+  const stop = new AbortController();
+  const steps: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const first = exclusively(file, stop.signal, async () => {
+    begun.resolve();
+    stop.abort(new Error('interrupted'));
+    await delay(500); // cleanup
+    steps.push('cleaned up');
+  });
+  await begun.promise;
+  await Promise.all([first, exclusively(file, never, async () => steps.push('next'))]);
+  t.deepEqual(steps, ['cleaned up', 'next']);
+});
+
+test('a process that waits for a lock can stop waiting', async (t) => {
   const file = join(emptyFolder(t), 'lock');
   const stop = new AbortController();
   await exclusively(file, never, async () => {
@@ -31,4 +60,9 @@ test('who waits for a lock can stop waiting', async (t) => {
     stop.abort(new Error('no longer wanted'));
     await t.throwsAsync(second, { message: 'no longer wanted' });
   });
+});
+
+test('only the owner of a lock can open it', async (t) => {
+  const file = join(emptyFolder(t), 'lock');
+  await exclusively(file, never, async () => t.is(statSync(file).mode & 0o777, 0o600));
 });
