@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { provideImages } from '../src/images/images.ts';
 import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
 import { containerIds, killContainer } from './support/containers.ts';
-import { figuresOf, type Outcome, startTraffic } from './support/traffic.ts';
+import { figuresOf, nothingWasLost, type Outcome, startTraffic } from './support/traffic.ts';
 
 /** Traffic before and after what happens, so that its effects are within. */
 const calmMs = 5_000;
@@ -30,17 +30,13 @@ async function underTraffic(t: ExecutionContext, { url }: Cluster, work: () => P
   return outcome;
 }
 
-/** What no planned replacement costs anybody. */
-function nothingWasLost(t: ExecutionContext, { lost, failed, repeated }: Outcome): void {
-  t.deepEqual(lost, []);
-  t.is(failed, 0);
-  t.deepEqual(repeated, {});
-}
-
 const preStop = broken === 'prestop' ? { preStopSeconds: 0 } : {};
 
 clusterStory('all Deployments are restarted, and no request is lost', 20, async (t, cluster) => {
-  if (broken === 'prestop') await cluster.upgrade(preStop);
+  if (broken === 'prestop') {
+    t.teardown(() => cluster.upgrade());
+    await cluster.upgrade(preStop);
+  }
   const outcome = await underTraffic(t, cluster, async () => {
     await cluster.kubectl.run(['rollout', 'restart', 'deployment', '--selector', 'app.kubernetes.io/name=parley']);
     await cluster.allReady();

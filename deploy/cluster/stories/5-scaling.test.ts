@@ -4,13 +4,15 @@ import { unitNames } from '@parley/units';
 import { isReady, type Kubectl, readySince } from '../src/install/kubectl.ts';
 import { type Cluster, clusterStory } from './support/cluster-story.ts';
 import { callsServedBy } from './support/metrics.ts';
-import { figuresOf, startTraffic } from './support/traffic.ts';
+import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 
 const [minReplicas, maxReplicas, usual] = [1, 4, 2];
 /** What the chart's README promises of new pods, from ready on. */
 const callsWithinMs = 30_000;
 /** Long enough for all pods of a unit to have been called, by callers that spread their calls. */
 const shareMs = 20_000;
+/** HorizontalPodAutoscalers compare what pods use with this. Idle pods use far less, unlike the requests of the installation. */
+const requestedCpu = '200m';
 /** Units that answer calls of others all the time while people talk. */
 const called = ['session', 'agent', 'identity'];
 
@@ -72,9 +74,7 @@ clusterStory(
       await scale(cluster, unit, usual);
       const outcome = await traffic.end();
       t.log(`${unit}: ${figuresOf(outcome)}`);
-      t.deepEqual(outcome.unanswered, []);
-      t.deepEqual(outcome.twice, []);
-      t.deepEqual(outcome.lost, [], unit);
+      nothingWasLost(t, outcome, unit);
     }
   },
 );
@@ -84,7 +84,14 @@ clusterStory('autoscalers add gateways and sessions under load, and take them aw
   const autoscaling = { enabled: true, maxReplicas, targetCPUUtilizationPercentage: 50 };
   t.teardown(() => cluster.upgrade());
   const scaled = ['gateway', 'session'];
-  await cluster.upgrade(Object.fromEntries(scaled.map((unit) => [`units.${unit}.autoscaling`, autoscaling])));
+  await cluster.upgrade(
+    Object.fromEntries(
+      scaled.flatMap((unit) => [
+        [`units.${unit}.autoscaling`, autoscaling],
+        [`units.${unit}.resources.requests.cpu`, requestedCpu],
+      ]),
+    ),
+  );
   const replicas = async (unit: string) => (await kubectl.pods(unit)).filter(isReady).length;
   const begun = performance.now();
   const seconds = () => ((performance.now() - begun) / 1000).toFixed(0);
@@ -96,7 +103,7 @@ clusterStory('autoscalers add gateways and sessions under load, and take them aw
   }
   const outcome = await traffic.end();
   t.log(figuresOf(outcome));
-  t.deepEqual([outcome.unanswered, outcome.twice, outcome.lost], [[], [], []]);
+  nothingWasLost(t, outcome, 'autoscaling');
   const over = performance.now();
   for (const unit of scaled) {
     while ((await replicas(unit)) > usual) await delay(5_000);

@@ -1,6 +1,6 @@
 // An engine whose address nobody reaches for a minute: pods stay, and what was sent has its reply once it is back.
 import { setTimeout as delay } from 'node:timers/promises';
-import { unitNames } from '@parley/units';
+import { unitNames, units } from '@parley/units';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
 import { clusterStory } from './support/cluster-story.ts';
 import { figuresOf, startTraffic } from './support/traffic.ts';
@@ -12,6 +12,11 @@ const lookAgainMs = 2_000;
 const isUnit = (name: string) => unitNames.some((unit) => unit === name);
 
 const settings = { redis: 'REDIS_URL', s3: 'S3_ENDPOINT', kafka: 'KAFKA_BROKERS', postgres: 'DATABASE_URL' };
+
+/** Units that are not ready without an engine: those that can answer nothing. The others refuse what they cannot do. */
+const notReadyWithout: Record<string, string[]> = {
+  postgres: units.flatMap(({ name, schema }) => (schema ? [name] : [])),
+};
 
 for (const [engine, setting] of Object.entries(settings)) {
   clusterStory(
@@ -56,7 +61,13 @@ for (const [engine, setting] of Object.entries(settings)) {
       t.deepEqual(await names(), before, 'no pod was replaced or restarted');
       t.deepEqual(outcome.unanswered, []);
       t.deepEqual(outcome.twice, []);
+      t.is(outcome.failed, 0);
       t.is(outcome.idle.wrong, 0);
+      t.deepEqual([...notReady.keys()].toSorted(), (notReadyWithout[engine] ?? []).toSorted());
+      // Queries read the database, so they fail while that is away.
+      const lost =
+        engine === 'postgres' ? outcome.lost.filter(({ atMs }) => atMs < from || atMs > back + 15_000) : outcome.lost;
+      t.deepEqual(lost, []);
     },
   );
 }

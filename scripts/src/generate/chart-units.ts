@@ -4,7 +4,7 @@ import type { Endpoint } from '@parley/kernel/processes/addresses';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { units as allUnits, type ListedUnit } from '@parley/units';
 import { settingsOfUnit } from '@parley/units/settings';
-import { cell, markdownTable } from './settings-lists.ts';
+import { wrapped } from './wrapped.ts';
 
 /** Facts about a unit for the chart's templates. */
 export interface ChartUnit {
@@ -58,9 +58,7 @@ export function chartUnits(root: string, units: readonly ListedUnit[] = allUnits
   const described = [...given].map(([name, { secret, meaning }]) => [name, { secret, meaning }]);
   const data = JSON.stringify({ units: listed, settings: Object.fromEntries(described) }, null, 2);
   const readme = join(root, 'charts/parley/README.md');
-  const texts = existsSync(readme)
-    ? [{ path: 'charts/parley/README.md', text: withTables(readme, listed, given) }]
-    : [];
+  const texts = existsSync(readme) ? [{ path: 'charts/parley/README.md', text: withLists(readme, listed, given) }] : [];
   return [{ path: 'charts/parley/files/units.json', text: `${data}\n` }, ...texts];
 }
 
@@ -100,26 +98,24 @@ export function chartUnit(unit: ListedUnit, units: readonly ListedUnit[]): Chart
   };
 }
 
-/** Returns the README with current tables of the units and of the Secret's keys. */
-function withTables(readme: string, units: ChartUnit[], settings: Map<string, ListedSetting>): string {
+/** Returns the README with current lists of the units and of the Secret's keys. */
+function withLists(readme: string, units: ChartUnit[], settings: Map<string, ListedSetting>): string {
   const secrets = [...settings.values()].filter(({ secret }) => secret);
-  const secretRows = secrets.map(({ name, meaning }) => {
+  const keys = secrets.map(({ name, meaning }) => {
     const readers = units.filter((unit) => unit.secrets.includes(name));
-    const needed = readers.some(({ required }) => required.includes(name)) ? 'yes' : '';
-    return [`\`${name}\``, readers.map((unit) => unit.name).join(', '), needed, cell(meaning)];
+    const isRequired = readers.some(({ required }) => required.includes(name));
+    const by = readers.length === units.length ? 'all units' : readers.map((unit) => unit.name).join(', ');
+    return wrapped(`- \`${name}\`${isRequired ? ', required' : ''}, read by ${by}. ${meaning}`, '  ');
   });
-  const unitRows = units.map(({ name, serves, uses, engines, callsOut }) => [
-    name,
-    [...serves, 'ops'].join(', '),
-    [...new Set(uses.map(({ unit }) => unit))].join(', '),
-    [...engines, ...(callsOut ? ['the world'] : [])].join(', '),
-  ]);
-  const tables: Record<string, string> = {
-    units: markdownTable(['unit', 'ports', 'calls', 'connects to'], unitRows),
-    secrets: markdownTable(['key', 'read by', 'required', 'meaning'], secretRows),
-  };
+  const connections = units.map(({ name, serves, uses, engines, callsOut }) => {
+    const called = [...new Set(uses.map(({ unit }) => unit))];
+    const calls = called.length > 0 ? [`calls ${called.join(', ')}`] : [];
+    const connects = `connects to ${[...engines, ...(callsOut ? ['the world'] : [])].join(', ')}`;
+    return wrapped(`- ${name}: ports ${[...serves, 'ops'].join(', ')}; ${[...calls, connects].join('; ')}.`, '  ');
+  });
+  const lists: Record<string, string[]> = { units: connections, secrets: keys };
   return readFileSync(readme, 'utf8').replaceAll(
     /(?<=<!-- (?<name>units|secrets) -->\n).*?(?=<!-- end of \w+ -->)/gsu,
-    (_, name: string) => `\n${tables[name]}\n`,
+    (_, name: string) => `\n${lists[name]?.join('\n')}\n\n`,
   );
 }

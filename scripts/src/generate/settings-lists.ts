@@ -48,16 +48,3 @@ function listOf(settings: ListedSetting[]): string {
   });
   return `${items.join('\n')}\n`;
 }
-
-/** Returns a table whose columns are aligned in its source text, too. */
-export function markdownTable(head: string[], rows: string[][]): string {
-  const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
-  const line = (cells: string[], fill = ' ') =>
-    `| ${cells.map((text, n) => text.padEnd(widths[n] ?? 0, fill)).join(' | ')} |\n`;
-  const rule = head.map(() => '');
-  return line(head) + line(rule, '-') + rows.map((row) => line(row)).join('');
-}
-
-export function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
-}

@@ -26,7 +26,9 @@ export function openCluster() {
     /** Upgrades the release with values over those of its install; resolves when all pods are of it and ready. */
     async upgrade(set: Record<string, unknown> = {}, { chart = 'charts/parley' } = {}): Promise<void> {
       const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-      await helm('upgrade', 'parley', chart, ...valueArgs(installed.values, chart), ...over, '--timeout', '15m');
+      // Stories scale Deployments by kubectl, which then owns their replicas: without this flag Helm 4 refuses to set them.
+      const flags = ['--force-conflicts', '--timeout', '15m'];
+      await helm('upgrade', 'parley', chart, ...valueArgs(installed.values, chart), ...over, ...flags);
       await allReady(kubectl);
     },
     allReady: (timeoutMs?: number) => allReady(kubectl, timeoutMs === undefined ? {} : { timeoutMs }),

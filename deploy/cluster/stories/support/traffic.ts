@@ -5,6 +5,7 @@ import { followLastingly, type LastingFollower } from '@parley/stories/lasting-f
 import { createLedger } from '@parley/stories/ledger';
 import { idsGrow, type SessionEvent } from '@parley/stories/session-events';
 import { eventually } from '@parley/testing/eventually';
+import type { Assertions } from 'ava';
 
 export interface TrafficOptions {
   /** People who send a message as soon as they have the reply to the one before. Default 10. */
@@ -193,6 +194,16 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
       };
     },
   };
+}
+
+/** Asserts what holds while pods are replaced as planned: nobody notices. @param what is in the messages of failed assertions */
+export function nothingWasLost(t: Assertions, outcome: Outcome, what = ''): void {
+  const { unanswered, twice, lost, repeated, failed, idle } = outcome;
+  t.deepEqual(
+    { unanswered, twice, lost, repeated, failed, wrong: idle.wrong },
+    { unanswered: [], twice: [], lost: [], repeated: {}, failed: 0, wrong: 0 },
+    what,
+  );
 }
 
 const repliesIn = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
