@@ -53,7 +53,7 @@ story('an email and a phone belong to one account', async (t, mesh) => {
   t.deepEqual(await registerable(newAccount().email), { registerable: true, reasons: [] });
 });
 
-story('of many registrations of one email at once, one succeeds', async (t, mesh) => {
+story('of many concurrent registrations of one email, one succeeds', async (t, mesh) => {
   const { visitor } = mesh;
   const { email } = newAccount();
   const answers = await Promise.all(
@@ -63,7 +63,7 @@ story('of many registrations of one email at once, one succeeds', async (t, mesh
   t.deepEqual(outcomes.toSorted(), ['CONFLICT', 'CONFLICT', 'CONFLICT', 'CONFLICT', 'made']);
 });
 
-story('people sign in by email, by phone in full and by their national number', async (t, mesh) => {
+story('people sign in by email, by full phone number and by national phone number', async (t, mesh) => {
   const { visitor, person } = mesh;
   const { account } = await person();
   if (!account) return t.fail();
@@ -82,7 +82,7 @@ story('people sign in by email, by phone in full and by their national number', 
   }
 });
 
-story('a wrong password and an unknown account are answered with the same bytes', async (t, mesh) => {
+story('a wrong password and an unknown account return identical bytes', async (t, mesh) => {
   const { visitor, person } = mesh;
   const { account } = await person();
   const { password } = newAccount();

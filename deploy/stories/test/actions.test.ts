@@ -16,7 +16,7 @@ const observedStory = stories(test, { on: 'processes' });
 
 const calls = '{ outboundCalls { id at kind target name status durationMs bytes errorKind } }';
 
-story('a connector and an action live from their making to their end, in one tenant alone', async (t, mesh) => {
+story('a connector and an action can be changed, called and deleted only by their own tenant', async (t, mesh) => {
   const [ada, eve] = [await mesh.person(), await mesh.person()];
   const server = await echoingServer(t);
   const connector = await createConnector(ada, { serverUrl: `${server.url}/mcp` });
@@ -56,7 +56,7 @@ story('a connector and an action live from their making to their end, in one ten
   t.like(await callAction(tenantId, action), { errorKind: 'NOT_FOUND' });
 });
 
-story('of two deletions at once one succeeds, and changes at once are both kept', async (t, mesh) => {
+story('of two concurrent deletions one succeeds, and concurrent changes are both kept', async (t, mesh) => {
   const ada = await mesh.person();
   const ids = [await createConnector(ada), await createAction(ada)];
   const update = 'mutation ($input: UpdateCustomActionInput!) { updateCustomAction(input: $input) { id } }';
@@ -76,7 +76,7 @@ story('of two deletions at once one succeeds, and changes at once are both kept'
   }
 });
 
-story('the guard refuses hosts that are not public, of both kinds of call', async (t, mesh) => {
+story('the outbound guard refuses hosts that are not public, for actions and for tools', async (t, mesh) => {
   const ada = await mesh.person();
   const { tenantId } = await idsOf(ada);
   const make = 'mutation ($input: CreateCustomActionInput!) { createCustomAction(input: $input) { id } }';
@@ -105,7 +105,7 @@ story('the guard refuses hosts that are not public, of both kinds of call', asyn
     t.regex(result?.errorKind ?? '', /^(HOST_NOT_PUBLIC|REMOTE_UNREACHABLE|CONNECTOR_UNREACHABLE)$/u);
 });
 
-observedStory('no credential of any kind is in an answer, log line, span, metric or row', async (t, mesh) => {
+observedStory('no credential of any kind is in a response, log line, span, metric or row', async (t, mesh) => {
   const observed = observe(mesh);
   const ada = await mesh.person();
   const { tenantId } = await idsOf(ada);

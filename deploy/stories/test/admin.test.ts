@@ -9,7 +9,7 @@ import { withinASecond } from '../src/within-a-second.ts';
 const story = stories(test, { on: 'processes' });
 
 story(
-  'whom an operator suspends is signed out of every gateway within a second, sockets included',
+  'suspending a user ends all sign-ins and sockets of the user on every gateway within a second',
   async (t, given) => {
     const mesh = withCredentials(given);
     const admin = await operatorOf(t, mesh);
@@ -40,7 +40,7 @@ story(
   },
 );
 
-story('a tenant that an operator suspends is closed on every gateway, and its API key refused', async (t, given) => {
+story('a tenant that an operator suspends is refused on every gateway, and so is its API key', async (t, given) => {
   const mesh = withCredentials(given);
   const admin = await operatorOf(t, mesh);
   const ada = await mesh.person();
@@ -66,7 +66,7 @@ story('a tenant that an operator suspends is closed on every gateway, and its AP
   }
 });
 
-story('a new signing key is published for longer than the key set may be kept, before it signs', async (t, mesh) => {
+story('a new signing key is published for longer than a key set may be cached before it signs', async (t, mesh) => {
   const admin = await operatorOf(t, withCredentials(mesh));
   const { key: made } = await admin.rotateAccessTokenKey({}, { caller: operator });
   const kid = made?.kid ?? '';

@@ -41,7 +41,7 @@ async function ask(
 
 const cites = (citations: Citation[] | null) => citations?.map(({ documentName }) => documentName);
 
-story('an agent with a knowledge base is given passages, and its reply cites them', async (t, mesh) => {
+story('an agent with a knowledge base receives passages, and its reply cites them', async (t, mesh) => {
   const ada = await mesh.person();
   const base = await baseWith(ada, returns);
   const question = 'How many days after the purchase can lamps be returned?';
@@ -82,7 +82,7 @@ story('an agent with a knowledge base is given passages, and its reply cites the
 });
 
 story(
-  "another tenant's knowledge base is not found when an agent is saved, and an agent of one's own keeps its bases",
+  "saving an agent with another tenant's knowledge base is refused as not found, and the agent keeps its own bases",
   async (t, mesh) => {
     const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
     const [own, foreign] = await Promise.all([baseWith(ada, returns), baseWith(eve, returns)]);
@@ -103,7 +103,7 @@ story(
   },
 );
 
-story('a base that is deleted later is passed over, and what was cited stays', async (t, mesh) => {
+story('a deleted knowledge base is ignored, and earlier citations stay', async (t, mesh) => {
   const ada = await mesh.person();
   const base = await baseWith(ada, returns);
   const { sessionId, events, agentId } = await converse(t, ada, { knowledgeBaseIds: [base] });

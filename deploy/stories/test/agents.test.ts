@@ -16,7 +16,7 @@ const story = stories(test);
 const updateAgent =
   'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { id name subject status } }';
 
-story('the audit log of an agent has who changed what, from what, to what', async (t, mesh) => {
+story('the audit log of an agent shows who changed which field, with the old and the new value', async (t, mesh) => {
   const ada = await mesh.person();
   const id = await createAgent(ada, { subject: 'Queues' });
   const { getAuthProfile } = await ada.query<{ getAuthProfile: { id: number } }>('{ getAuthProfile { id } }');
@@ -142,7 +142,7 @@ story('messages of a deleted agent stay readable, and its running session contin
   t.deepEqual(evaluation, { sessionId: ended.id });
 });
 
-story('the agents of many sessions are resolved together, each for its session', async (t, mesh) => {
+story('a list of sessions contains the right agent for each session', async (t, mesh) => {
   const ada = await mesh.person();
   const made: { id: number; agent: { id: number; name: string } }[] = [];
   for (let n = 0; n < 5; n++) {
@@ -152,7 +152,7 @@ story('the agents of many sessions are resolved together, each for its session',
   t.deepEqual(await ada.query('{ sessions { id agent { id name } } }'), { sessions: made });
 });
 
-story('exactly 10,000 code points pass, one more is refused and stores nothing, and so is NUL', async (t, mesh) => {
+story('10,000 code points are accepted; a longer text or NUL is refused and not stored', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   const refused = async (text: string) => {

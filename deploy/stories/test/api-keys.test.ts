@@ -20,7 +20,7 @@ async function withBoth(client: Client): Promise<Client> {
 }
 
 story(
-  'an API key alone subscribes to no session, be it its own or an absent one, and its socket stays open',
+  'a subscription with only an API key is refused for its own and for absent sessions, and its socket stays open',
   async (t, mesh) => {
     const { person } = withCredentials(mesh);
     const [ada, eve] = await Promise.all([person(), person()]);
@@ -40,7 +40,7 @@ story(
 );
 
 story(
-  'a socket with an API key and an access token receives what the token may read, while both are valid',
+  'while both are valid, a socket with an API key and an access token receives what the token may read',
   async (t, mesh) => {
     const { person, atSecond } = withCredentials(mesh);
     const [ada, eve] = await Promise.all([person(), person()]);

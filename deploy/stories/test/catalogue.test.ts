@@ -28,7 +28,7 @@ story("tenants are isolated in every service's schema of a mesh in use", async (
   for (const schema of schemas) t.deepEqual(await catalogueViolations({ url, schema }), [], schema.name);
 });
 
-test("a table of a service's schema that is not isolated any more is reported", async (t) => {
+test('a table that is no longer isolated by tenant is reported', async (t) => {
   const { schemaName } = await testSchema(t, sessionSchema); // a separate schema, because other tests use the mesh's schemas
   const url = await testDatabaseUrl();
   const violations = () => catalogueViolations({ url, schema: sessionSchema, schemaName });
@@ -42,7 +42,7 @@ test("a table of a service's schema that is not isolated any more is reported", 
   t.is((await violations()).length, 1);
 });
 
-story('no table of a mesh in use belongs to no schema', async (t, mesh) => {
+story('every table of a mesh in use belongs to a declared schema', async (t, mesh) => {
   const pool = openPool({ url: await usedDatabase(t, mesh), poolSize: 1, statementTimeoutMs: 5_000 });
   t.teardown(() => pool.destroy());
   const { rows }: { rows: { schema: string }[] } = await pool.transaction((transaction) =>

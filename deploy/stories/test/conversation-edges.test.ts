@@ -16,7 +16,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test);
 
 story(
-  'an agent with a workflow keeps its greeting to itself, and says it again once the workflow is detached',
+  'an agent with a workflow does not send its greeting, and sends it again after the workflow is detached',
   async (t, mesh) => {
     const { person, database } = mesh;
     const ada = await person();
@@ -47,7 +47,7 @@ story(
   },
 );
 
-story('behind a running turn a hundred messages wait; the next one is refused and stores nothing', async (t, mesh) => {
+story('a hundred messages may wait behind a running turn; the next one is refused and not stored', async (t, mesh) => {
   const ada = await mesh.person();
   mesh.model.answer('I keep the model busy.', { beforeHeaders: createGate() });
   const { sessionId, events } = await converse(t, ada);

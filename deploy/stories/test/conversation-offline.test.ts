@@ -8,7 +8,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'offline' });
 
 story(
-  'a newcomer talks to an agent of their own, sees the reply stream, ends and reads the evaluation',
+  'a new user talks to an agent, receives the reply as a stream, ends the session and reads the evaluation',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { myTenant } = await ada.query<{ myTenant: { name: string } | null }>('{ myTenant { name } }');
@@ -88,7 +88,7 @@ story('the offline model gives the same reply to the same conversation', async (
   t.is(replies[0], replies[1]);
 });
 
-story('a session that ends without a message is evaluated too', async (t, mesh) => {
+story('a session that ends without a message is evaluated as well', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);
@@ -97,7 +97,7 @@ story('a session that ends without a message is evaluated too', async (t, mesh) 
   t.deepEqual(transcript, []);
 });
 
-story('an ended session takes no message and no interruption', async (t, mesh) => {
+story('an ended session refuses messages and interruptions', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);

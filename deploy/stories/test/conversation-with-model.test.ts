@@ -7,7 +7,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-story.each("a slow model's reply is streamed word by word, and stored whole", async (t, mesh) => {
+story.each("a slow model's reply is streamed word by word, and stored as a whole", async (t, mesh) => {
   const ada = await mesh.person();
   const beforeDelta = createGate();
   mesh.model.answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });
@@ -59,7 +59,7 @@ story('a subscriber that joins in the middle of a reply gets the rest of it', as
   t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
 });
 
-story('characters of several bytes that packets of a stream split arrive whole', async (t, mesh) => {
+story('characters of several bytes arrive whole even if packets split them', async (t, mesh) => {
   const ada = await mesh.person();
   const text = 'Grüße — 世界 👩‍🚀 and a last ascii word.';
   mesh.model.answer('Speak in pieces.', { text, deltas: 'character', packets: 'split-utf8' });
@@ -114,7 +114,7 @@ story(
 );
 
 story(
-  'a judge whose answers do not match the schema is asked three times, then the offline judge takes over',
+  'a judge whose responses do not match the schema is asked three times, then the offline judge takes over',
   async (t, mesh) => {
     const ada = await mesh.person();
     mesh.model.judge('Judge me badly.', { json: { score: 'high' } });
@@ -132,7 +132,7 @@ story(
 );
 
 story(
-  'a conversation longer than the judge takes is judged from a part of it, and the evaluation says so',
+  'if a conversation is too long for the judge, only a part of it is judged, and the evaluation says so',
   async (t, mesh) => {
     const ada = await mesh.person();
     const takes = 4_000;

@@ -40,7 +40,7 @@ async function credentials({ meshKey, operatorKey }: CredentialMesh, unit: strin
   };
 }
 
-story('no subgraph answers a call without a mesh credential of its own', async (t, given) => {
+story('a subgraph refuses calls without a mesh credential for its unit', async (t, given) => {
   const mesh = withCredentials(given);
   const { addresses } = mesh;
   const endpoints = units
@@ -64,7 +64,7 @@ story('no subgraph answers a call without a mesh credential of its own', async (
   }
 });
 
-story('no gRPC port answers a call without a mesh credential of its own', async (t, given) => {
+story('a gRPC port refuses calls without a mesh credential for its unit', async (t, given) => {
   const mesh = withCredentials(given);
   const { addresses } = mesh;
   const channelTo = (address: string) => {

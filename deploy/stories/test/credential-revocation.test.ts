@@ -16,7 +16,7 @@ async function refreshed(client: Client, refreshToken = client.tokens?.refreshTo
 }
 
 story(
-  'a changed password ends other sign-ins with the next request where it was changed, and on every gateway',
+  'changing the password ends other sign-ins, at once on the same gateway and within a second on every other',
   async (t, mesh) => {
     const { person, atSecond } = withCredentials(mesh);
     const ada = await person();
@@ -37,7 +37,7 @@ story(
   },
 );
 
-story('twenty parallel uses of one refresh token over two gateways leave one lineage', async (t, mesh) => {
+story('twenty parallel uses of one refresh token over two gateways return one successor', async (t, mesh) => {
   const { person, atSecond, visitor } = withCredentials(mesh);
   const ada = await person();
   const refreshToken = ada.tokens?.refreshToken;
@@ -50,7 +50,7 @@ story('twenty parallel uses of one refresh token over two gateways leave one lin
 });
 
 story(
-  'a spent refresh token ends its sign-in on every gateway; the one that took it knows with the next request',
+  'reusing a spent refresh token ends its sign-in, at once on the same gateway and within a second on others',
   async (t, mesh) => {
     const { person, atSecond } = withCredentials(mesh);
     const ada = await person();
@@ -75,7 +75,7 @@ story(
   },
 );
 
-story('a suspended user is refused by every gateway within a second, announced or not', async (t, mesh) => {
+story('a suspended user is refused by every gateway within a second, with or without announcement', async (t, mesh) => {
   const { person, atSecond, people } = withCredentials(mesh);
   const ada = await person();
   const { userId } = await idsOf(ada);
@@ -102,7 +102,7 @@ story('a suspended user is refused by every gateway within a second, announced o
 
 for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
   story(
-    `a sign-in that is limited by ${reason} sees its profile, refreshes, and does nothing else`,
+    `a sign-in limited by ${reason} can read its profile and refresh its tokens, and nothing else`,
     async (t, mesh) => {
       const { person, atSecond, people } = withCredentials(mesh);
       const ada = await person();
@@ -131,7 +131,7 @@ for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
   );
 }
 
-story('login answers an unknown account and a wrong password in the same bytes', async (t, mesh) => {
+story('login returns identical bytes for an unknown account and a wrong password', async (t, mesh) => {
   const { person, visitor } = withCredentials(mesh);
   const ada = await person();
   const { email = '', password = '' } = ada.account ?? {};

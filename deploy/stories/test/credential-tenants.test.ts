@@ -59,7 +59,7 @@ async function apiKeyOf(client: Client): Promise<string> {
     .key;
 }
 
-story('a replaced API key ends its sockets and opens none, on either gateway', async (t, mesh) => {
+story('a replaced API key loses its sockets and cannot open new ones, on either gateway', async (t, mesh) => {
   const { person, url, secondUrl } = withCredentials(mesh);
   const ada = await person();
   const key = await apiKeyOf(ada);
@@ -77,7 +77,7 @@ story('a replaced API key ends its sockets and opens none, on either gateway', a
   }
 });
 
-story("a session token does its session's operations and no others, whatever else is there", async (t, mesh) => {
+story('a session token allows only the operations of its own session', async (t, mesh) => {
   const { person, withSessionToken } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);
@@ -116,7 +116,7 @@ story("a session token does its session's operations and no others, whatever els
   }
 });
 
-story('the end of a session closes what its tokens opened, after the event that says so', async (t, mesh) => {
+story('the end of a session closes the sockets of its tokens after the event that reports it', async (t, mesh) => {
   const { person, withSessionToken, atSecond } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);
@@ -139,7 +139,7 @@ story('the end of a session closes what its tokens opened, after the event that 
 
 for (const whose of ['its owner', 'the operator'] as const) {
   story(
-    `a tenant suspended by ${whose} reads, keeps its accounts and ends what runs; nothing else, on either gateway`,
+    `a tenant suspended by ${whose} can only be read, manage its accounts and end what is running, on either gateway`,
     async (t, mesh) => {
       const { person, atSecond, people, withSessionToken, url } = withCredentials(mesh);
       const ada = await person();
@@ -215,7 +215,7 @@ for (const whose of ['its owner', 'the operator'] as const) {
 }
 
 story(
-  'a second tab keeps its tenant when the first switches, whose sockets close on both gateways within a second',
+  'when a tab switches tenants, its sockets close on both gateways within a second, and another tab keeps its tenant',
   async (t, mesh) => {
     const { person, atSecond, url } = withCredentials(mesh);
     const ada = await person();
@@ -262,7 +262,7 @@ story(
   },
 );
 
-story('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is judged', async (t, mesh) => {
+story('deleteTenant ends key, tokens, sockets and sessions, and no session is evaluated', async (t, mesh) => {
   const { person, atSecond, withSessionToken, sessions, url, secondUrl } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);

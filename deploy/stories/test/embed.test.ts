@@ -48,7 +48,7 @@ onEngines.each('a browser with nothing but a session token holds a conversation,
   t.like(counts, { greeting: 1, session: 1 });
 });
 
-story('a persona is served by a hidden agent, the same each time', async (t, mesh) => {
+story('a persona is always served by the same hidden agent', async (t, mesh) => {
   const ada = await mesh.person();
   const server = await ada.withApiKey();
   const input = { personaPrompt: 'You are Max, a clerk of a lamp shop.', agentName: 'Max', position: 'Clerk' };
@@ -67,7 +67,7 @@ story('a persona is served by a hidden agent, the same each time', async (t, mes
 });
 
 story(
-  "a session token acts in its own session alone, and another tenant's key starts nothing with this agent",
+  "a session token acts only in its own session, and another tenant's key cannot start a session with this agent",
   async (t, mesh) => {
     const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
     const agentId = await createAgent(ada);
@@ -92,7 +92,7 @@ story(
 );
 
 story(
-  'a token is exchanged without any other credential, and the new one goes on in the same session',
+  'a session token can be exchanged without another credential for a new one of the same session',
   async (t, mesh) => {
     const ada = await mesh.person();
     const server = await ada.withApiKey();
@@ -110,7 +110,7 @@ story(
   },
 );
 
-story("the token of a tenant for its voice service is no session's", async (t, mesh) => {
+story("a tenant's token for the voice service is refused as a session token", async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId } = await sdkStart(await ada.withApiKey(), { personaPrompt: 'You are Max.' });
   const token = await ada.value<string>('{ avatarToken }');
@@ -118,7 +118,7 @@ story("the token of a tenant for its voice service is no session's", async (t, m
   t.like(refused, { message: 'Invalid or expired avatar token', extensions: { code: 'UNAUTHENTICATED' } });
 });
 
-story('a workflow knows whom it talks to once that is verified, and calls actions in their name', async (t, mesh) => {
+story("once the identity is verified, a workflow knows it and calls actions in the user's name", async (t, mesh) => {
   const ada = await mesh.person();
   const server = await ada.withApiKey();
   const seen: (string | undefined)[] = [];
@@ -177,7 +177,7 @@ story('a workflow knows whom it talks to once that is verified, and calls action
   t.deepEqual(seen, ['Bearer PARTNER_A token of partner-7']);
 });
 
-story("a key looks its own tenant's customers up, page by page, and what they have used", async (t, mesh) => {
+story("an API key lists the sessions and the usage of its own tenant's customers, page by page", async (t, mesh) => {
   const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
   const agentId = await createAgent(ada);
   const server = await ada.withApiKey();

@@ -46,7 +46,7 @@ async function textOf(pdf: Uint8Array): Promise<string> {
   return text.replaceAll(/\s/gu, '');
 }
 
-story.each('a person takes a study kit of their session home, and the tenant finds it too', async (t, mesh) => {
+story.each('a study kit can be downloaded with the token of its session, and by the tenant', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada, { name: 'Ms. Rivera', openingGreeting: 'Greet them for me.' });
   mesh.model.answer('Greet them for me.', { text: ['Good ', 'morning!'] });
@@ -75,7 +75,7 @@ story.each('a person takes a study kit of their session home, and the tenant fin
   t.deepEqual(await download(again.downloadUrl), pdf, 'the same content, the same bytes');
 });
 
-story('an export belongs to its session and its tenant', async (t, mesh) => {
+story('an export is visible only to its session and its tenant', async (t, mesh) => {
   const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
   const agentId = await createAgent(ada);
   const server = await ada.withApiKey();
@@ -97,7 +97,7 @@ story('an export belongs to its session and its tenant', async (t, mesh) => {
     t.like(await ada.refusal(read, { id: absent }), { extensions: { code: 'NOT_FOUND' } });
 });
 
-story('a retry with its Idempotency-Key is the same export, and a flood of requests is refused', async (t, mesh) => {
+story('a retry with its Idempotency-Key gets the same export, and a flood of requests is refused', async (t, mesh) => {
   const ada = await mesh.person();
   const server = await ada.withApiKey();
   const { avatarToken } = await sdkStart(server, { agentId: await createAgent(ada) });
@@ -114,7 +114,7 @@ story('a retry with its Idempotency-Key is the same export, and a flood of reque
     t.like(error, { extensions: { code: 'TOO_MANY_REQUESTS', statusCode: 429, reason: 'TOO_MANY_EXPORTS' } });
 });
 
-story('a session of the dashboard has no session token, and so no study kit', async (t, mesh) => {
+story('a dashboard session has no session token and therefore no study kit', async (t, mesh) => {
   const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   t.like(await ada.refusal(ask, { sessionId: id }), { extensions: { code: 'UNAUTHENTICATED' } });

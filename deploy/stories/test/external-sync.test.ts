@@ -25,7 +25,7 @@ async function endedSession(client: Client, agentId: number): Promise<number> {
 }
 
 observedStory(
-  'a customer gets the evaluation of a session as a signed webhook, in the shape that its agent says, and no secret is left behind',
+  'an evaluation is delivered as a signed webhook in the format that its agent configures, and no secret is logged or stored',
   async (t, mesh) => {
     const observed = observe(mesh);
     const ada = await mesh.person();
@@ -88,7 +88,7 @@ observedStory(
   },
 );
 
-story('a mapping is checked when it is saved, and a hostile one keeps nobody waiting', async (t, mesh) => {
+story('an invalid mapping is refused when it is saved, and a slow one does not delay others', async (t, mesh) => {
   const [ada, eve] = [await mesh.person(), await mesh.person()];
   const receiver = await restApi(t, (_, response) => response.writeHead(204).end());
   const agentId = await createAgent(ada);
@@ -121,7 +121,7 @@ story('a mapping is checked when it is saved, and a hostile one keeps nobody wai
   t.is(receiver.seen.length, 1);
 });
 
-story("deliveries are their tenant's alone, and end with it", async (t, mesh) => {
+story('deliveries are visible only to their tenant, and end with it', async (t, mesh) => {
   const [ada, eve] = [await mesh.person(), await mesh.person()];
   const { agentId, sessionId } = await waitingDelivery(ada);
   t.deepEqual(

@@ -41,7 +41,7 @@ async function waiting(mesh: TestMesh): Promise<number> {
 
 for (const [name, callOf] of Object.entries(slow)) {
   story.serial(
-    `${calls} calls of ${name} by one account do not delay others, and end with their client`,
+    `${calls} calls of ${name} by one account do not delay others, and end when their client disconnects`,
     async (t, mesh) => {
       const ada = await mesh.person();
       const grace = await mesh.person();
@@ -96,7 +96,7 @@ async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
   };
 }
 
-story.serial(`${calls} subscriptions that one client begins at once do not delay others`, async (t, mesh) => {
+story.serial(`${calls} concurrent subscriptions of one client do not delay others`, async (t, mesh) => {
   const ada = await mesh.person();
   const grace = await mesh.person();
   const stranger = grace.at(ada.url);

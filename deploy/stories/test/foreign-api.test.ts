@@ -22,7 +22,7 @@ const calls: [name: string, given: Record<string, unknown>, status: number][] = 
 ];
 
 story(
-  "an agent calls a REST API that others have written, by actions made of that API's own description",
+  "an agent calls a third-party REST API with actions that were created from the API's own description",
   async (t, mesh) => {
     const ada = await mesh.person();
     const galaxy = await galaxyServer(t);

@@ -51,7 +51,7 @@ async function insist(
 }
 
 story(
-  'the same key at once and one after the other, over two gateways: one session, one message, one answer',
+  'concurrent and repeated requests with one key over two gateways get one session, one message and one response',
   async (t, mesh) => {
     const ada = await mesh.person();
     const agentId = await createAgent(ada);
@@ -68,7 +68,7 @@ story(
   },
 );
 
-story('the same key with another body is BAD_REQUEST at both gateways', async (t, mesh) => {
+story('the same key with another body is refused as BAD_REQUEST at both gateways', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const key = randomUUID();
@@ -80,7 +80,7 @@ story('the same key with another body is BAD_REQUEST at both gateways', async (t
   t.is(await ada.value('{ sessionCount }'), 1);
 });
 
-story('a new API key is shown again to who retries, and cannot be read in the database', async (t, mesh) => {
+story('a retry gets the new API key again, and the key cannot be read in the database', async (t, mesh) => {
   const ada = await mesh.person();
   const document = 'mutation { generateApiKey { key warning } }';
   const answer = await insist(atBoth(ada, mesh), document, {});
@@ -103,7 +103,7 @@ story('a new API key is shown again to who retries, and cannot be read in the da
   }
 });
 
-story('another sign-in of the same user and an API key have the same key for themselves', async (t, mesh) => {
+story('the same key means another request for another sign-in of the user, and for an API key', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const elsewhere = await ada.elsewhere();
@@ -118,7 +118,7 @@ story('another sign-in of the same user and an API key have the same key for the
   t.is(mesh.model.requestsFor('Say it.').length, 1);
 });
 
-story('generateText with a key: one call, one cost, also for a client that left before the answer', async (t, mesh) => {
+story('generateText with a key makes one call at one cost, even if the first client disconnects', async (t, mesh) => {
   const ada = await mesh.person();
   const { caller } = await callerWithKey(ada);
   const gate = createGate();
@@ -150,7 +150,7 @@ story('generateText with a key: one call, one cost, also for a client that left 
   t.is((await usageOf(ada)).costThisMonthUsd, 0.0035);
 });
 
-story('startTextGeneration with a key answers the same requestId, and generates once', async (t, mesh) => {
+story('startTextGeneration with a key returns the same requestId, and generates once', async (t, mesh) => {
   const ada = await mesh.person();
   const { caller } = await callerWithKey(ada);
   mesh.model.answer('Begin.', { text: 'Begun.', usage: { prompt_tokens: 1_000, completion_tokens: 100 } });
@@ -163,7 +163,7 @@ story('startTextGeneration with a key answers the same requestId, and generates 
 });
 
 story(
-  'createTenant and switchTenant with a key happen once, from whichever tenant the retry comes',
+  'createTenant and switchTenant with a key happen once, even if the retry comes from another tenant',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { id: first } = await ada.value<{ id: number }>('{ myTenant { id } }');
@@ -178,13 +178,13 @@ story(
   },
 );
 
-story('deleteTenant with a key deletes one tenant: the retry comes from none', async (t, mesh) => {
+story('deleteTenant with a key deletes one tenant, although the retry has none', async (t, mesh) => {
   const ada = await mesh.person();
   await insist(atBoth(ada, mesh), 'mutation { deleteTenant }', {});
   t.like(await ada.refusal('mutation { deleteTenant }'), { extensions: { reason: 'NO_TENANT' } });
 });
 
-story('a sign-in that was revoked gets nothing for its keys', async (t, mesh) => {
+story('a revoked sign-in gets no stored response for its keys', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const elsewhere = await ada.elsewhere();
@@ -199,7 +199,7 @@ story('a sign-in that was revoked gets nothing for its keys', async (t, mesh) =>
   }
 });
 
-story('without a key nothing is stored', async (t, mesh) => {
+story('a request without a key stores nothing', async (t, mesh) => {
   const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   const { id: tenantId } = await ada.value<{ id: number }>('{ myTenant { id } }');

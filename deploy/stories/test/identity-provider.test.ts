@@ -25,7 +25,7 @@ story('colleagues who sign in with the identity provider share a tenant, which t
 });
 
 story(
-  'who signs in with the provider gets the account of the verified email, and whoever made it is out at once',
+  'a sign-in with the provider gets the account of the verified email, and revokes all earlier credentials of it',
   async (t, mesh) => {
     const squatter = await mesh.person();
     const other = (await squatter.elsewhere()).at(mesh.gateways.at(-1) ?? mesh.url);
@@ -71,7 +71,7 @@ story('an identity can be linked and unlinked, but not the last way to sign in',
   });
 });
 
-story('of 20 uses of one ticket at both gateways at once, one succeeds', async (t, mesh) => {
+story('of 20 concurrent uses of one ticket at both gateways, one succeeds', async (t, mesh) => {
   const ticket = await ticketFor(mesh, newProviderAccount());
   const answers = await Promise.all(Array.from({ length: 20 }, () => mesh.visitor().send(loginWithTicket, { ticket })));
   const refusals = answers.flatMap(({ errors }) => errors ?? []);
@@ -81,7 +81,7 @@ story('of 20 uses of one ticket at both gateways at once, one succeeds', async (
 });
 
 story(
-  'while the identity provider hangs, people sign in with passwords and everything else goes on',
+  'while the identity provider hangs, sign-ins with passwords and all other operations still work',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { email = '', password = '' } = ada.account ?? {};

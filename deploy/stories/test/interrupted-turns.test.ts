@@ -25,7 +25,7 @@ async function modelIsCancelled({ requestsFor }: ScriptedModel, asked: string): 
 }
 
 story(
-  'an interruption keeps what was said, cancels the request at the model, and the next message is answered',
+  'an interruption keeps the text so far and cancels the model request, and the next message is answered',
   async (t, mesh) => {
     const { ada, sessionId, events } = await inMidTurn(t, mesh, 'Interrupt me.');
     t.true(await interruptSession(ada, sessionId));
@@ -53,7 +53,7 @@ story(
   },
 );
 
-story('an interruption before the first word keeps an empty reply', async (t, mesh) => {
+story('an interruption before the first word stores an empty reply', async (t, mesh) => {
   const ada = await mesh.person();
   mesh.model.answer('Interrupt me at once.', { beforeHeaders: createGate() });
   const { sessionId, events } = await converse(t, ada);
@@ -66,7 +66,7 @@ story('an interruption before the first word keeps an empty reply', async (t, me
   await modelIsCancelled(mesh.model, 'Interrupt me at once.');
 });
 
-story('an interruption where nothing runs cuts nothing and is counted', async (t, mesh) => {
+story('an interruption without a running turn has no effect, but is counted', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   t.false(await interruptSession(ada, sessionId));
@@ -76,7 +76,7 @@ story('an interruption where nothing runs cuts nothing and is counted', async (t
   t.is((await readSession(ada, sessionId)).interruptCount, 2);
 });
 
-story('an interruption cuts the running turn alone: those that wait are answered', async (t, mesh) => {
+story('an interruption affects only the running turn; waiting turns are answered', async (t, mesh) => {
   const { ada, sessionId, events } = await inMidTurn(t, mesh, 'Interrupt me, not the next.');
   await sendMessage(ada, sessionId, 'The next.');
   t.true(await interruptSession(ada, sessionId));
@@ -86,7 +86,7 @@ story('an interruption cuts the running turn alone: those that wait are answered
 });
 
 story(
-  'a session that ends in a turn keeps what was said of it, fails those that wait, and says so last',
+  'a session that ends during a turn keeps the partial reply, fails waiting turns, and reports its end last',
   async (t, mesh) => {
     const { ada, sessionId, events } = await inMidTurn(t, mesh, 'End me.');
     await sendMessage(ada, sessionId, 'I wait.', 'waiting one');
@@ -122,7 +122,7 @@ story(
   },
 );
 
-story('ten ends of one session at once end it once, with one evaluation', async (t, mesh) => {
+story('ten concurrent requests to end a session end it once, with one evaluation', async (t, mesh) => {
   const { ada, sessionId, events } = await inMidTurn(t, mesh, 'End me ten times.');
   const ends = await Promise.all(Array.from({ length: 10 }, () => endSession(ada, sessionId)));
   t.is(new Set(ends.map(({ status, endedAt }) => `${status} ${endedAt}`)).size, 1);

@@ -10,7 +10,7 @@ import { createLedger, type Ledger } from '../src/ledger.ts';
 const schemas = sharedSchemas(test);
 const conversation = async () => wholeConversation(await schemas());
 
-test('consistent data of a mesh have no findings', async (t) => {
+test('consistent data of a mesh violate no invariant', async (t) => {
   const { facts } = await conversation();
   t.deepEqual(problemsOf(await facts()), []);
 });
@@ -364,7 +364,7 @@ for (const [what, breakIt, expected] of wrongWords) {
   });
 }
 
-test('work of a suspended tenant may wait, and sessions of a deleted one need no judgement', async (t) => {
+test('work of a suspended tenant may wait, and sessions of a deleted tenant need no evaluation', async (t) => {
   const whole = await conversation();
   const { database, tenantId, sessionId } = whole;
   await database('evaluation').transact(tenantId, ({ knex }) => knex('evaluations').delete());

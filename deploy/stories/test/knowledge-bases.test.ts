@@ -7,7 +7,7 @@ const story = stories(test);
 const text = '# Returns\n\nA parcel can be sent back within thirty days. The label is in the box.';
 const update = 'mutation ($id: Int!, $text: String!) { updateKnowledgeDocumentText(id: $id, text: $text) }';
 
-story('a base is filled with texts, which are read, replaced and deleted', async (t, mesh) => {
+story('a knowledge base is filled with texts, which can be read, replaced and deleted', async (t, mesh) => {
   const ada = await mesh.person();
   const base = await createKnowledgeBase(ada);
   const first = await ingestText(ada, base, text);
@@ -40,7 +40,7 @@ story('a base is filled with texts, which are read, replaced and deleted', async
   t.is(gone.extensions.code, 'NOT_FOUND');
 });
 
-story('a plan has room for three bases, and says so when they are used up', async (t, mesh) => {
+story('a plan allows three knowledge bases, and a fourth is refused with the limit', async (t, mesh) => {
   const ada = await mesh.person();
   const ids = [await createKnowledgeBase(ada), await createKnowledgeBase(ada), await createKnowledgeBase(ada)];
   const create = 'mutation { createKnowledgeBase(input: { name: "Fourth" }) { id } }';
@@ -51,7 +51,7 @@ story('a plan has room for three bases, and says so when they are used up', asyn
   t.true((await ada.value<{ id: number }>(create)).id > 0);
 });
 
-story('a text of 500,000 characters passes the gateway, and one more is refused', async (t, mesh) => {
+story('a text of 500,000 characters passes the gateway, and a longer one is refused', async (t, mesh) => {
   const ada = await mesh.person();
   const base = await createKnowledgeBase(ada);
   const longest = 'Ünïcode '.repeat(62_500);

@@ -51,7 +51,7 @@ async function makeTalkative({ person, database }: TestMesh) {
 
 // Serial, because each story fully uses a processor. In the one-process mesh, the gateway and all units share one processor.
 story.serial(
-  'a request for more than one answer may have is refused, and a concurrent conversation continues',
+  'a request whose response would be too large is refused, and a concurrent conversation continues',
   async (t, mesh) => {
     t.timeout(withinMs);
     const { ada } = await talkative(mesh);
@@ -71,7 +71,7 @@ story.serial(
 );
 
 story.serial(
-  'a list that is too large as a whole is read page by page, and at once without its long fields',
+  'a list that is too large for one response can be read in pages, or at once without its long fields',
   async (t, mesh) => {
     t.timeout(withinMs);
     const { ada, sessionId, forget } = await talkative(mesh);

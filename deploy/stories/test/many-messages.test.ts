@@ -6,7 +6,7 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-story('ten messages sent at once to one session get ten replies, each its own, in order', async (t, mesh) => {
+story('ten concurrent messages to one session get ten replies, each its own, in order', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   const asked = Array.from({ length: 10 }, (_, n) => `Question ${n} of ten`);
@@ -45,7 +45,7 @@ story('ten messages sent at once to one session get ten replies, each its own, i
 });
 
 story(
-  'the model is asked one message of a session at a time, with what was said before and nothing that waits',
+  'the model receives one message of a session at a time, with the conversation so far and no waiting messages',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { sessionId, events } = await converse(t, ada);

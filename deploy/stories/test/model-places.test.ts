@@ -49,7 +49,7 @@ async function startMesh() {
   return { ...reachable([gateway]), model, stop: () => started.disposeAsync() };
 }
 
-test('waiting for a slot of the model does not count as turn time, tenants are served round robin, and all turns are answered', async (t) => {
+test('waiting for a model slot does not count as turn time, tenants are served round robin, and all turns are answered', async (t) => {
   const { model, person, stop } = await startMesh();
   t.teardown(stop);
   const gates: Gate[] = [];

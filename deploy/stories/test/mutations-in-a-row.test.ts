@@ -40,7 +40,7 @@ story('after createTenant, later mutations of the same document apply to the new
 });
 
 story(
-  'after a tenant was suspended, later mutations of the same document do only what a suspended one may',
+  'after a tenant was suspended, later mutations of the same document do only what a suspended tenant may do',
   async (t, mesh) => {
     const ada = await mesh.person();
     const suspend = 'updateTenant(input: { isSuspended: true }) { id }';
@@ -59,7 +59,7 @@ story(
   },
 );
 
-story('a sign-in that is revoked by a mutation of a document runs none of the later ones', async (t, mesh) => {
+story('after a mutation has revoked its sign-in, later mutations of the same document do not run', async (t, mesh) => {
   const ada = await mesh.person();
   const spent = ada.tokens?.refreshToken;
   const refresh = 'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken refreshToken } }';
@@ -82,7 +82,7 @@ story('a sign-in that is revoked by a mutation of a document runs none of the la
 });
 
 story(
-  'aliases of changePassword run one after another: the last password counts, and this sign-in stays valid',
+  'aliases of changePassword run one after another: the last password is valid, and this sign-in stays valid',
   async (t, mesh) => {
     const ada = await mesh.person();
     const other = await ada.elsewhere();

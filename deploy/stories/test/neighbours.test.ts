@@ -43,7 +43,7 @@ async function startFlood(client: Client) {
   };
 }
 
-story('a tenant that floods searches, texts and uploads does not hold up those of another', async (t, mesh) => {
+story('a flood of searches, texts and uploads by one tenant does not delay those of another', async (t, mesh) => {
   const [busy, other] = [await mesh.person(), await mesh.person()];
   const base = await createKnowledgeBase(other);
   await ingestText(other, base, 'Lamps can be returned within 30 days of the purchase, in their original box.');

@@ -19,7 +19,7 @@ for (const unit of units) {
   });
 }
 
-story('every unit counts what it does', async (t, mesh) => {
+story('every unit exports metrics of its work, and the chart reads no others', async (t, mesh) => {
   const { person, addresses } = mesh;
   const ada = await person();
   const { sessionId, events } = await converse(t, ada);

@@ -18,7 +18,7 @@ const others = [
 const succeeded = ({ errors }: Answer<unknown>) => errors === undefined;
 
 story(
-  'when an owner and a thief change the password at once, one succeeds and the other is signed out',
+  'when an owner and a thief change the password concurrently, one succeeds and the other is signed out',
   async (t, mesh) => {
     const race = async () => {
       const owner = await mesh.person();
@@ -49,7 +49,7 @@ story(
 );
 
 story(
-  "a thief's requests under way take effect before the owner's change of the password or not at all",
+  "a thief's concurrent requests take effect before the owner's change of the password or not at all",
   async (t, mesh) => {
     const owner = await mesh.person();
     const thief = await owner.elsewhere();

@@ -54,7 +54,7 @@ story('a page is fetched by its URL and becomes a document', async (t, mesh) => 
   t.deepEqual(document, { rawText: '# Returns\n\nWithin 30 days.' });
 });
 
-story('a URL of an address inside is refused in every spelling, and nothing is sent there', async (t, mesh) => {
+story('a URL of an internal address is refused in every spelling, and nothing connects to it', async (t, mesh) => {
   const ada = await mesh.person();
   const knowledgeBaseId = await baseOf(ada);
   const inside = await site(t, '127.0.0.1');
@@ -67,7 +67,7 @@ story('a URL of an address inside is refused in every spelling, and nothing is s
   t.is(inside.connections, 0);
 });
 
-story('vectors of 100 texts are those that the gateway would write itself', async (t, mesh) => {
+story('forwarded vectors of 100 texts equal those that the gateway serializes itself', async (t, mesh) => {
   const ada = await mesh.person();
   const server = await ada.withApiKey();
   const variables = { texts: Array.from({ length: 100 }, (_, n) => `Text number ${n}`) };

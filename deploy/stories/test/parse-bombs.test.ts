@@ -54,7 +54,7 @@ async function query({ client }: Tenant): Promise<void> {
   await client.value('{ knowledgeBases { id name } }');
 }
 
-story.serial('the documents of others are parsed before the bombs of a tenant are', async (t, mesh) => {
+story.serial('documents of other tenants are parsed before the bombs of a tenant', async (t, mesh) => {
   t.timeout(400_000);
   const neighbour = await tenantOf(mesh);
   const bombs = await upload(await tenantOf(mesh), eight);
@@ -69,7 +69,7 @@ story.serial('the documents of others are parsed before the bombs of a tenant ar
   await assertFailed(t, bombs);
 });
 
-story.serial('queries of others are answered while bombs of several tenants are parsed', async (t, mesh) => {
+story.serial('queries of other tenants are answered while bombs of several tenants are parsed', async (t, mesh) => {
   t.timeout(400_000);
   const neighbour = await tenantOf(mesh);
   const all = await Promise.all(eight.map(async (what) => upload(await tenantOf(mesh), [what])));

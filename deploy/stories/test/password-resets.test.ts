@@ -26,7 +26,7 @@ function mailed({ mailTo }: TestMesh, email: string, subject: string, pattern: R
 }
 
 for (const by of ['code', 'link'] as const) {
-  story(`by a mailed ${by}, who has forgotten a password sets a new one, and every sign-in ends`, async (t, mesh) => {
+  story(`a mailed ${by} lets a user set a new password, which ends every sign-in`, async (t, mesh) => {
     const ada = await mesh.person();
     const elsewhere = await ada.elsewhere();
     const { email = '', password = '' } = ada.account ?? {};
@@ -58,7 +58,7 @@ for (const by of ['code', 'link'] as const) {
   });
 }
 
-story('no answer tells who is registered, or what is wrong with a code', async (t, mesh) => {
+story('no response reveals who is registered, or what is wrong with a code', async (t, mesh) => {
   const ada = await mesh.person();
   const emails = [ada.account?.email ?? '', newAccount().email];
   const ids = [];

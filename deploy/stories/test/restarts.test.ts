@@ -283,7 +283,7 @@ async function assertFinal(t: ExecutionContext): Promise<void> {
   }
 }
 
-test.serial('a kill among turns and judgements loses nothing, doubles nothing and leaves nothing behind', async (t) => {
+test.serial('a kill during turns and evaluations loses, duplicates and leaves behind nothing', async (t) => {
   const busy = await busyMesh(t, killed);
   const { ada } = busy;
 
@@ -327,7 +327,7 @@ test.serial('a kill among turns and judgements loses nothing, doubles nothing an
 });
 
 test.serial(
-  'a mesh that gets SIGTERM among turns hands them over, and the next start has its keys and answers each once',
+  'a mesh hands over its turns at SIGTERM, and the next start has the same keys and answers each turn once',
   async (t) => {
     t.is((await stat(`${path}/keys.json`)).mode & 0o777, 0o600);
     const busy = await busyMesh(t, stopped);
@@ -339,7 +339,7 @@ test.serial(
 );
 
 test.serial(
-  'what all these meshes leave when SIGINT has ended the last one is whole, and nothing is left to do',
+  'after SIGINT has ended the last mesh, the data of all meshes are consistent and no work is left',
   async (t) => {
     const { mesh } = now;
     t.is(await mesh.stop('SIGINT'), 0, mesh.stderr());

@@ -7,7 +7,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 story(
-  'a stream whose socket is destroyed in the middle of a turn resumes after the last event, each chunk once',
+  'a stream whose socket is destroyed during a turn resumes after the last event, with each chunk once',
   async (t, mesh) => {
     const ada = await mesh.person();
     const words = Array.from({ length: 40 }, (_, n) => `w${n} `);
@@ -38,7 +38,7 @@ story(
   },
 );
 
-story('`after: "0"` replays all stored events, the same to every subscriber, and continues live', async (t, mesh) => {
+story('`after: "0"` replays the same stored events to every subscriber, and continues live', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada, { openingGreeting: 'Welcome back.' });
   await sendMessage(ada, sessionId, 'One.');
@@ -83,7 +83,7 @@ story('a stream that is resumed after its last event waits for the next one', as
 });
 
 for (const after of ['', 'yesterday', '1-', '-1', '1-2-3', '١-٢', '1-2 ', '99999999999999999999999-0', 'null']) {
-  story(`an after that is no event id is refused: ${JSON.stringify(after)}`, async (t, mesh) => {
+  story(`a value of after that is not an event id is refused: ${JSON.stringify(after)}`, async (t, mesh) => {
     const ada = await mesh.person();
     const { sessionId } = await converse(t, ada);
     const events = follow(t, ada, sessionId, after);

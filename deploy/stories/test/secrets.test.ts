@@ -183,7 +183,7 @@ const echoes: [name: string, answer: (said: string, response: ServerResponse) =>
   ];
 
 story(
-  'no credential that tools are called with, no argument and no result is in an answer, event, log line, span, metric or row, whatever their servers say',
+  'no credential, argument or result of a tool call is in a response, event, log line, span, metric or row, whatever the servers return',
   async (t, mesh) => {
     const observed = observe(mesh);
     const ada = await mesh.person();

@@ -16,7 +16,7 @@ async function tenAtOnce(count: number, work: (n: number) => Promise<void>): Pro
   await Promise.all(Array.from({ length: 10 }, worker));
 }
 
-story('turns of a tenant begin beside sixty tenants with a turn behind a running one', async (t, mesh) => {
+story('a tenant gets turns even if sixty tenants have a turn waiting behind a running one', async (t, mesh) => {
   const { model, person } = mesh;
   const gate = createGate();
   t.teardown(() => gate.open());
@@ -52,7 +52,7 @@ story('turns of a tenant begin beside sixty tenants with a turn behind a running
   t.is(asked('Behind the crowd'), 0, 'the crowd is still there');
 });
 
-story('many ended sessions of one tenant do not delay the judgements of others', async (t, { model, person }) => {
+story('many ended sessions of one tenant do not delay the evaluations of others', async (t, { model, person }) => {
   const gate = createGate();
   t.teardown(() => gate.open());
   model.judge('Judge me slowly', { json: usualJudgement, beforeHeaders: gate });

@@ -61,7 +61,7 @@ story('a socket opens only with the platform header and a valid credential', asy
   await refused(forged, 'no token at all');
 });
 
-story('a forged, empty or foreign-looking access token is no sign-in', async (t, mesh) => {
+story('an access token that is forged, empty or of another kind is refused', async (t, mesh) => {
   const { visitor, person } = mesh;
   const ada = await person();
   const [head = '', body = '', signature = ''] = (ada.tokens?.accessToken ?? '').split('.');
@@ -82,7 +82,7 @@ story('a forged, empty or foreign-looking access token is no sign-in', async (t,
   }
 });
 
-story('operations need the platform header, and unknown ones have an error code of their own', async (t, mesh) => {
+story('operations require the platform header, and unknown operations have their own error code', async (t, mesh) => {
   const ada = await mesh.person();
   const without = await ada.send('{ myTenant { id } }', {}, { 'x-app-platform': 'browser' });
   t.is(without.status, 400);

@@ -13,7 +13,7 @@ const callsAtOnce = 200;
 const runningAtOnce = 8;
 const otherCalls = 40;
 
-story('200 calls of a tenant to a slow server do not hold up those of another', async (t, mesh) => {
+story('200 calls of one tenant to a slow server do not delay those of another', async (t, mesh) => {
   const [busy, other] = [await mesh.person(), await mesh.person()];
   const gate = createGate();
   let asked = 0;
@@ -68,7 +68,7 @@ const never = {
 };
 
 for (const [kind, headers] of Object.entries(never)) {
-  story(`an answer of ${kind} that never ends is left after some MB, of a tool as of an action`, async (t, mesh) => {
+  story(`an endless response of ${kind} is cut off after some MB, for tools and for actions`, async (t, mesh) => {
     const ada = await mesh.person();
     const { tenantId } = await idsOf(ada);
     const server = await endlessServer(t, headers);

@@ -25,7 +25,7 @@ async function refusedSocket(t: ExecutionContext, client: Client, sessionId: num
 }
 
 story(
-  'a tenant that is suspended loses its sockets within a second, and gets them back with its rights',
+  'a suspended tenant loses its sockets within a second, and may open them again after the suspension',
   async (t, mesh) => {
     const { ada, sessionId, close } = await followed(t, mesh);
     await ada.query(suspend, { on: true });
@@ -36,7 +36,7 @@ story(
   },
 );
 
-story('a tenant that is deleted loses its sockets within a second, and its session ends unjudged', async (t, mesh) => {
+story('a deleted tenant loses its sockets within a second, and its session is not evaluated', async (t, mesh) => {
   const { ada, elsewhere, sessionId, close } = await followed(t, mesh);
   await ada.query('mutation { deleteTenant }');
   await close();
@@ -49,7 +49,7 @@ story('a tenant that is deleted loses its sockets within a second, and its sessi
 });
 
 story(
-  'a sign-in that turns to another tenant loses its socket in the one it left; other sign-ins keep theirs',
+  'a sign-in that changes to another tenant loses its sockets in the previous one; other sign-ins keep theirs',
   async (t, mesh) => {
     const { ada, elsewhere, sessionId, events, second } = await followed(t, mesh);
     await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');

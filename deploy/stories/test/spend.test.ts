@@ -22,7 +22,7 @@ async function reservedOf(mesh: TestMesh, tenantId: number): Promise<number> {
 }
 
 story(
-  'of a hundred calls at once, one below the cap, one is made, and the others are refused by their amounts',
+  'of a hundred concurrent calls just below the spend cap, one is made, and the others are refused with the amounts',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { id: tenantId } = await ada.value<{ id: number }>('{ myTenant { id } }');
@@ -60,7 +60,7 @@ story(
 );
 
 story(
-  'at the cap turns end, judgements are made offline, direct calls are refused, and sessions start',
+  'at the spend cap, turns fail, evaluations are made offline, direct calls are refused, and sessions can start',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { generate, start } = await callerWithKey(ada);
@@ -98,7 +98,7 @@ story(
   },
 );
 
-story('a generation is heard by whoever listens, and costs what it costs when nobody does', async (t, mesh) => {
+story('a generation is streamed only to its own tenant, and is counted even without a listener', async (t, mesh) => {
   const ada = await mesh.person();
   const { start, listen } = await callerWithKey(ada);
   const beforeDelta = createGate();

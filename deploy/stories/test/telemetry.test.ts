@@ -29,7 +29,7 @@ const story = stories(test, { on: 'processes' });
 const request = 'gateway: gateway request';
 const document = '# Returns\n\nLamps can be returned within thirty days of the purchase.';
 
-story('traces lead from a request by gRPC, SQL, events and jobs to the last effect', async (t, mesh) => {
+story('traces connect a request with its last effect through gRPC, SQL, events and jobs', async (t, mesh) => {
   const observed = observe(mesh);
   const requestIds = await converseToTheEnd(t, mesh);
   await observed.allWritten();
@@ -69,7 +69,7 @@ story('traces lead from a request by gRPC, SQL, events and jobs to the last effe
   t.deepEqual(await missingPaths(() => spansOf(observed, requestIds), paths), []);
 });
 
-story('no span is without its parent', async (t, mesh) => {
+story('every span has its parent', async (t, mesh) => {
   const observed = observe(mesh);
   const requestIds = await converseToTheEnd(t, mesh);
   await observed.allWritten();
@@ -98,7 +98,7 @@ async function converseToTheEnd(t: ExecutionContext, mesh: TestMesh): Promise<Re
   return ada.requestIds;
 }
 
-story('texts, credentials and keys of the mesh are in no log line, no span and no metric', async (t, mesh) => {
+story('no log line, span or metric contains texts, credentials or keys of the mesh', async (t, mesh) => {
   const { model, visitor } = mesh;
   const observed = observe(mesh);
   const mark = Math.random().toString(36).slice(2, 8);
@@ -246,7 +246,7 @@ function releasedOnce() {
   return gate;
 }
 
-story('a failure is logged with the request id that the client got, and with its trace', async (t, mesh) => {
+story('a failure is logged with the request id that the client received, and with its trace', async (t, mesh) => {
   const observed = observe(mesh);
   const { model } = mesh;
   const ada = await mesh.person();

@@ -7,7 +7,7 @@ const story = stories(test);
 const noTenant = { extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'NO_TENANT' } };
 
 story(
-  'a second tenant becomes the current one of the sign-in that created it, without data of the first',
+  'a second tenant becomes the current one of the sign-in that created it, without data of the first tenant',
   async (t, mesh) => {
     const ada = await mesh.person();
     const agentId = await createAgent(ada);
@@ -58,7 +58,7 @@ story('members of a deleted tenant have none until they create another', async (
   t.like(await ada.query('{ myTenant { name } agentCount }'), { myTenant: { name: 'Again' }, agentCount: 0 });
 });
 
-story('updateTenant changes the given fields, and null clears the overrides only', async (t, mesh) => {
+story('updateTenant changes the given fields, and null clears only the overrides', async (t, mesh) => {
   const ada = await mesh.person();
   const update =
     'mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { name plan llmProviderOverride llmModelOverride } }';
@@ -101,7 +101,7 @@ story('an API key is shown once, in its documented form, and replaces the previo
   t.is(answer.errors?.[0]?.extensions.code, 'UNAUTHENTICATED');
 });
 
-story('avatar defaults are changed field by field; null clears the address only', async (t, mesh) => {
+story('avatar defaults are changed field by field, and null clears only the address', async (t, mesh) => {
   const ada = await mesh.person();
   const fields = 'gender glbModel voiceTier languageCode speakingRate liveTalkingUrl';
   const upsert = `mutation ($input: UpsertAvatarConfigInput!) { upsertAvatarConfig(input: $input) { ${fields} } }`;
@@ -126,7 +126,7 @@ story('avatar defaults are changed field by field; null clears the address only'
   });
 });
 
-story('a suspended tenant can be read, unsuspended and ended, and does nothing else', async (t, mesh) => {
+story('a suspended tenant can be read and unsuspended and its sessions ended, nothing else', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const { id: sessionId } = await startSession(ada, agentId);

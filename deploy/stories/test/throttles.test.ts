@@ -84,7 +84,7 @@ async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'ap
 }
 
 story(
-  'limits: every throttled operation passes as often as its window says, then is 429 for that address alone',
+  'every throttled operation is accepted as often as its limit allows, then refused with 429 for that address only',
   async (t, mesh) => {
     const gateway = inTurn(mesh);
     const credentials = await everyCredential(mesh);
@@ -128,7 +128,7 @@ story(
   },
 );
 
-story('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t, mesh) => {
+story('a forged X-Forwarded-For from a socket that is not a proxy has no effect', async (t, mesh) => {
   const gateway = inTurn(mesh);
   const credentials = await everyCredential(mesh);
   const throttled = servedOperations().filter(({ throttle }) => throttle);
@@ -151,7 +151,7 @@ story('a forged X-Forwarded-For from a socket that is no proxy changes nothing',
 // On a busy machine, sending all messages may take longer than a minute. So the story asserts instead that no response has a rate limit
 // header, which every throttled operation sends (above): nothing counts these messages.
 story(
-  'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
+  'three hundred messages a minute from one address, over several sessions, are all accepted and not counted',
   async (t, mesh) => {
     t.timeout(180_000);
     const { person } = mesh;

@@ -74,7 +74,7 @@ function told({ all }: SessionEvents): string[] {
 const call = (name: string, given: object = { item: secrets.argument }) => ({ name, arguments: given });
 
 story.each(
-  'a model calls a tool, is told what is wrong, corrects itself, calls a tool and an action at once, and answers',
+  'a model calls a tool, gets an error, corrects itself, calls a tool and an action concurrently, and answers',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { mcp, rest, tools, connectorId, actionId } = await toolsOf(t, ada);
@@ -167,7 +167,7 @@ for (const [what, stop] of [
   ['an interruption', interruptSession],
   ['the end of a session', endSession],
 ] as const) {
-  story(`${what} ends the calls that run: their servers see it, and they are kept as cancelled`, async (t, mesh) => {
+  story(`${what} cancels running calls: their servers see it, and they are stored as cancelled`, async (t, mesh) => {
     const ada = await mesh.person();
     let [begun, left] = [0, 0];
     const hold: CallHandler = (response) => {
@@ -204,7 +204,7 @@ for (const [what, stop] of [
   });
 }
 
-story('an agent has tools of its own tenant alone', async (t, mesh) => {
+story('an agent can use only tools of its own tenant', async (t, mesh) => {
   const [ada, eve] = [await mesh.person(), await mesh.person()];
   const { stock, price, tools } = await toolsOf(t, ada);
   const own = await createAgent(eve);
@@ -224,7 +224,7 @@ story('an agent has tools of its own tenant alone', async (t, mesh) => {
   });
 });
 
-story('what was deleted since is passed over, and a turn goes on without any tool', async (t, mesh) => {
+story('deleted tools are ignored, and a turn continues even without any tool', async (t, mesh) => {
   const ada = await mesh.person();
   const { tools, connectorId, actionId, rest, mcp } = await toolsOf(t, ada);
   const { sessionId, events } = await converse(t, ada, { tools });
@@ -246,7 +246,7 @@ story('what was deleted since is passed over, and a turn goes on without any too
   t.is(mcp.count('tools/list'), 0);
 });
 
-story('a tenant that is suspended begins no turn, and one that runs finishes with its calls', async (t, mesh) => {
+story('a suspended tenant starts no turn, and a running turn completes with its calls', async (t, mesh) => {
   const ada = await mesh.person();
   const gate = createGate();
   let begun = 0;
@@ -280,7 +280,7 @@ story('a tenant that is suspended begins no turn, and one that runs finishes wit
 });
 
 story(
-  'a server that never ends, one that is not there and one that fails are errors that the model is told',
+  'the model receives errors of a server that never ends, one that is unreachable and one that fails',
   async (t, mesh) => {
     const ada = await mesh.person();
     const endless = await endlessServer(t);

@@ -32,7 +32,7 @@ async function laterCodes({ people }: CredentialMesh, client: Client): Promise<v
 }
 
 story(
-  'once a second factor is bound, every other sign-in is limited on each gateway and socket within a second, until it is verified there',
+  'binding a second factor limits every other sign-in on each gateway and socket within a second, until it is verified there',
   async (t, mesh) => {
     const all = withCredentials(mesh);
     const { person, atSecond } = all;
@@ -96,7 +96,7 @@ story(
   },
 );
 
-story('twenty parallel uses of one code over two gateways, to verify and to unbind: one success', async (t, mesh) => {
+story('of twenty parallel uses of a code over two gateways, to verify or unbind, one succeeds', async (t, mesh) => {
   const { person, atSecond } = withCredentials(mesh);
   const ada = await person();
   const secret = await withSecondFactor(ada);
@@ -117,7 +117,7 @@ story('twenty parallel uses of one code over two gateways, to verify and to unbi
 });
 
 story(
-  'a locked second factor answers a right code with the bytes of a wrong one, on both gateways',
+  'a locked second factor returns identical bytes for a right and a wrong code, on both gateways',
   async (t, mesh) => {
     const { person, atSecond } = withCredentials(mesh);
     const ada = await person();

@@ -47,7 +47,7 @@ story('a file without text is FAILED with a reason, and can be queued again', as
   t.is((await parsedDocument(ada, id)).parseStatus, 'FAILED');
 });
 
-story('an upload is confirmed once, by its tenant, and only where a file of its type was put', async (t, mesh) => {
+story('an upload is confirmed once, by its tenant, and only if a file of its type was put', async (t, mesh) => {
   const [ada, eve] = [await mesh.person(), await mesh.person()];
   const base = await createKnowledgeBase(ada);
   const theirs = await createKnowledgeBase(eve);

@@ -6,7 +6,7 @@ const story = stories(test);
 const summary = '{ apiUsageSummary { costThisMonthUsd monthlySpendCapUsd breakdown { model operation count } } }';
 
 story(
-  "a new tenant has used nothing, and may spend what its plan allows; its owner's other tenant too",
+  'a new tenant has no usage and the spend cap of its plan, and so does another tenant of its owner',
   async (t, mesh) => {
     const ada = await mesh.person();
     t.deepEqual(await ada.query(summary), {

@@ -9,7 +9,7 @@ const story = stories(test);
 
 const spoken = { text: 'Good morning!', voiceName: 'en-us+f3', languageCode: 'en-US' };
 
-story('the avatar tokens of a person and of a session speak at voice, until they are changed', async (t, mesh) => {
+story('voice accepts the avatar tokens of a person and of a session, and refuses altered ones', async (t, mesh) => {
   const [voice = ''] = mesh.addresses('voice', 'public');
   const speak = (token: string) =>
     fetch(`${voice}/tts`, {
@@ -42,7 +42,7 @@ const clipOf = (sound: string, more: object = {}) => ({
 });
 
 story(
-  'a person of a dashboard has speech transcribed, with every encoding and by no other credential',
+  'speech is transcribed in every encoding for users of the dashboard, and for no other credential',
   async (t, mesh) => {
     const ada = await mesh.person();
     const audioEncodings = ['MP3', 'LINEAR16', 'WEBM_OPUS', 'OGG_OPUS'];
@@ -69,7 +69,7 @@ story(
   },
 );
 
-story('a clip of 5,600,000 characters is transcribed; a longer one is refused before voice', async (t, mesh) => {
+story('a clip of 5,600,000 characters is transcribed; a longer one does not reach voice', async (t, mesh) => {
   const ada = await mesh.person();
   const maxLength = 5_600_000;
   const said = Buffer.from('say:Long\r\n').toString('base64').replaceAll('=', 'A');
@@ -84,7 +84,7 @@ story('a clip of 5,600,000 characters is transcribed; a longer one is refused be
 });
 
 story(
-  'transcriptions are throttled for each address, also where they come through Parley’s own units',
+  'transcriptions are throttled by client address, even if they come through Parley’s own units',
   async (t, mesh) => {
     const people = [await mesh.person(), await mesh.person()];
     for (const ada of people) {
@@ -97,7 +97,7 @@ story(
   },
 );
 
-story('a provider out of order is UNAVAILABLE, and a client that leaves cancels its call there', async (t, mesh) => {
+story('a failing provider is UNAVAILABLE, and a client that disconnects cancels its call there', async (t, mesh) => {
   const ada = await mesh.person();
   const { message, extensions } = await ada.refusal(transcription, clipOf('fail:'));
   t.is(extensions.code, 'UNAVAILABLE');
@@ -111,7 +111,7 @@ story('a provider out of order is UNAVAILABLE, and a client that leaves cancels 
   await eventually('the provider’s call is cancelled', async () => (await left()) === '1');
 });
 
-story('each avatar model of the options has its file at voice', async (t, mesh) => {
+story('voice serves the file of each avatar model in the options', async (t, mesh) => {
   const ada = await mesh.person();
   const [voice = ''] = mesh.addresses('voice', 'public');
   const { avatarModels } = await ada.value<{ avatarModels: { id: string; filename: string }[] }>(

@@ -47,7 +47,7 @@ async function speakingChat(t: ExecutionContext, mesh: TestMesh, { started, micr
   };
 }
 
-story('a reply is read aloud when that is asked for, and not before; the button stops it, too', async (t, mesh) => {
+story('a reply is read aloud only on request, and the same button stops the reading', async (t, mesh) => {
   mesh.model.answer('Say little.', { text: '**Yes.** `it` works.' });
   mesh.model.answer('Say much.', { text: 'This sentence is said again. '.repeat(60) });
   const chat = await speakingChat(t, mesh);
@@ -88,7 +88,7 @@ story('a reply is read aloud when that is asked for, and not before; the button 
   t.deepEqual(chat.errors, []);
 });
 
-story('a recording is sent as the message that was said', async (t, mesh) => {
+story('a recording is sent as a message with its transcript', async (t, mesh) => {
   mesh.model.answer(recorded, { text: 'I have heard you.' });
   const started = await startEmbedded(mesh);
   const chat = await speakingChat(t, mesh, { started });
@@ -107,7 +107,7 @@ story('a recording is sent as the message that was said', async (t, mesh) => {
   t.deepEqual(chat.errors, []);
 });
 
-story('a recording that is discarded, by button or Escape, is sent nowhere', async (t, mesh) => {
+story('a recording that is discarded, by button or Escape, is not sent', async (t, mesh) => {
   const chat = await speakingChat(t, mesh);
   for (const discard of [() => chat.part('.recording .link').click(), () => chat.page.keyboard.press('Escape')]) {
     await chat.mic.click();
@@ -131,7 +131,7 @@ const refusals = {
 };
 for (const [microphone, text] of Object.entries(refusals))
   story(
-    `a microphone that cannot be had is told in plain words, and the chat goes on: ${microphone}`,
+    `an unavailable microphone is explained in plain words, and the chat continues: ${microphone}`,
     async (t, mesh) => {
       mesh.model.answer('Typed.', { text: 'Read.' });
       const chat = await speakingChat(t, mesh, { microphone });
@@ -144,7 +144,7 @@ for (const [microphone, text] of Object.entries(refusals))
     },
   );
 
-story('a token that has ended is renewed for the voice service', async (t, given) => {
+story('an expired token is renewed for the voice service', async (t, given) => {
   const mesh = withCredentials(given);
   const started = await startEmbedded(mesh);
   const { tenantId } = await idsOf(started.owner);
@@ -159,7 +159,7 @@ story('a token that has ended is renewed for the voice service', async (t, given
 });
 
 story(
-  'a voice service that is away is said in plain words; one without streams is asked for the whole',
+  'an unreachable voice service is explained in plain words; one without streams sends the whole audio',
   async (t, mesh) => {
     const away = await speakingChat(t, mesh, {
       more: { 'voice-url': 'http://127.0.0.1:1' },
@@ -202,7 +202,7 @@ story(
 );
 
 story(
-  'without a voice service there is nothing to hear or to say; without a voice nothing is read aloud',
+  'without a voice service there are no buttons for speech; without a voice, replies cannot be read aloud',
   async (t, mesh) => {
     const silent = await pages.open(t, mesh, await startEmbedded(mesh));
     await silent.shows(greeting);

@@ -26,7 +26,7 @@ const greeting = 'Hello, I am Robin.';
 const words = Array.from({ length: 12 }, (_, index) => `word${index} `);
 const whole = words.join('').trim();
 
-story('a conversation streams, each text once, and a finished reply is read out once', async (t, mesh) => {
+story('a conversation streams each text once, and a finished reply is announced once', async (t, mesh) => {
   const gate = createGate();
   mesh.model.answer('Count streams.', { text: words, beforeDelta: gate });
   const chat = await pages.open(t, mesh, await startEmbedded(mesh));
@@ -43,7 +43,7 @@ story('a conversation streams, each text once, and a finished reply is read out 
   t.deepEqual(chat.errors, []);
 });
 
-story('a socket that is cut again and again loses nothing and repeats nothing', async (t, mesh) => {
+story('a socket that is cut repeatedly loses nothing and repeats nothing', async (t, mesh) => {
   const line = await new TcpProxy([new URL(mesh.url).host]).open();
   t.teardown(() => line.close());
   const gate = createGate();
@@ -65,7 +65,7 @@ story('a socket that is cut again and again loses nothing and repeats nothing', 
   for (const text of [greeting, 'Count cut.', whole]) t.is(await chat.count(text), 1, text);
 });
 
-story('a message sent while the line is cut arrives once when it is back', async (t, mesh) => {
+story('a message sent while the connection is down arrives once when it is back', async (t, mesh) => {
   const line = await new TcpProxy([new URL(mesh.url).host]).open();
   t.teardown(() => line.close());
   mesh.model.answer('Are you there?', { text: 'I am.' });
@@ -82,7 +82,7 @@ story('a message sent while the line is cut arrives once when it is back', async
   t.is(messages.filter(({ role }) => role === 'USER').length, 1);
 });
 
-story('a token that has ended, and one that ends in the middle, are replaced without a word', async (t, given) => {
+story('an expired token, and one that expires during a reply, are renewed without a notice', async (t, given) => {
   const mesh = withCredentials(given);
   const started = await startEmbedded(mesh);
   const { tenantId } = await idsOf(started.owner);
@@ -110,7 +110,7 @@ story('a token that has ended, and one that ends in the middle, are replaced wit
   t.is(await ending.part('.status.failed').count(), 0);
 });
 
-story('past the grace window it says that it cannot go on', async (t, given) => {
+story('after the grace period of its token, the widget shows that it cannot continue', async (t, given) => {
   const mesh = withCredentials(given);
   const started = await startEmbedded(mesh);
   const { tenantId } = await idsOf(started.owner);
@@ -123,7 +123,7 @@ story('past the grace window it says that it cannot go on', async (t, given) => 
 });
 
 story(
-  "a tab that is reloaded in the middle of a reply shows everything once, the person's own words too",
+  "a tab that is reloaded during a reply shows everything once, including the user's own messages",
   async (t, mesh) => {
     const gate = createGate();
     mesh.model.answer('First reload.', { text: 'One.' });
@@ -152,7 +152,7 @@ story(
 );
 
 story(
-  'tabs of one session show the same, and one of another device has a place for what it cannot know',
+  'all tabs of a device show the same, and another device shows placeholders for messages that it does not know',
   async (t, mesh) => {
     const gate = createGate();
     mesh.model.answer('First tabs.', { text: 'One.' });
@@ -181,7 +181,7 @@ story(
   },
 );
 
-story('what a model says stays text, and cannot act, load or reorder', async (t, mesh) => {
+story('the output of a model is shown as text, and cannot act, load or reorder anything', async (t, mesh) => {
   const hostile = [
     '<img src=x onerror="document.title=1"> <script>document.title=2</script>',
     '[click](javascript:document.title=3) and [bank](https://evil.example/login) <svg onload=alert(1)>',
@@ -213,7 +213,7 @@ story('what a model says stays text, and cannot act, load or reorder', async (t,
   t.deepEqual(chat.errors, []);
 });
 
-story('a link shows where it leads, whatever its label contains', async (t, mesh) => {
+story('a link shows its target, whatever its label contains', async (t, mesh) => {
   const text = '[https://bank.com/login](https://k.com/) [paypal.com](https://pal.com/) [k.com/a](https://k.com/b)';
   mesh.model.answer('Link.', { text });
   const chat = await pages.open(t, mesh, await startEmbedded(mesh));
@@ -233,7 +233,7 @@ async function useWorkflow({ owner, agentId: id }: Awaited<ReturnType<typeof sta
   );
 }
 
-story('cards, tables and lists of a workflow are shown, and a button with a value sends it', async (t, mesh) => {
+story('cards, tables and lists of a workflow are shown, and a button with a value sends the value', async (t, mesh) => {
   const card = {
     kind: 'card',
     title: 'Lamp L-200',
@@ -280,7 +280,7 @@ story('cards, tables and lists of a workflow are shown, and a button with a valu
   t.deepEqual(await chat.problems(), []);
 });
 
-story('a table that is too large to be laid out at once says how many rows are left out', async (t, mesh) => {
+story('a table that is too large to be shown completely states how many rows are left out', async (t, mesh) => {
   const columns = Array.from({ length: 20 }, (_, index) => `Column ${index}`);
   const rows = Array.from({ length: 200 }, (_, row) => columns.map((_, index) => row * 100 + index));
   const node = { kind: 'response', text: 'All:', structuredContent: { kind: 'table', columns, rows }, next: 'table' };
@@ -292,7 +292,7 @@ story('a table that is too large to be laid out at once says how many rows are l
   t.is(await chat.part('td').count(), 2_000);
 });
 
-story('calls of tools and sources stand with their reply', async (t, mesh) => {
+story('tool calls and sources are shown with their reply', async (t, mesh) => {
   const started = await startEmbedded(mesh);
   const gate = createGate();
   const { url } = await restApi(t, async (_request, response) => {
@@ -320,7 +320,7 @@ story('calls of tools and sources stand with their reply', async (t, mesh) => {
 });
 
 story(
-  'a failed reply says so and can be asked for again; a reply can be stopped, and the conversation ended',
+  'a failed reply is reported and can be retried; a reply can be stopped, and the conversation ended',
   async (t, mesh) => {
     const gate = createGate();
     mesh.model.answer('Break.', { status: 400, body: '{"error":{"message":"no"}}' });
@@ -359,7 +359,7 @@ story(
   },
 );
 
-story('by the keyboard alone one can write, stop, end and keep talking', async (t, mesh) => {
+story('the keyboard alone suffices to write, stop a reply, and cancel the end', async (t, mesh) => {
   const gate = createGate();
   mesh.model.answer('Line one\nline two', { text: ['Well, ', 'yes'], beforeDelta: gate });
   const chat = await pages.open(t, mesh, await startEmbedded(mesh));
@@ -385,7 +385,7 @@ story('by the keyboard alone one can write, stop, end and keep talking', async (
   await chat.shows('Stopped');
 });
 
-story('the demo page talks with a session that its server starts, and keeps it in a reload', async (t, mesh) => {
+story('the demo page uses a session that its server starts, and keeps it after a reload', async (t, mesh) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-demo-'));
   const file = join(folder, 'demo.json');
   const [voiceUrl = ''] = mesh.addresses('voice', 'public');
@@ -438,7 +438,7 @@ for (const [what, browser, look] of [
   ['without motion', { reducedMotion: 'reduce' }],
   ['of forced colours', { forcedColors: 'active' }],
 ] as const) {
-  story(`axe finds nothing in a page ${what}, and nothing is wider than it`, async (t, mesh) => {
+  story(`axe finds no problem in a page ${what}, and nothing overflows the page`, async (t, mesh) => {
     const gate = createGate();
     const text = `مرحبا: **bold** \`code\` ${'wide'.repeat(60)} https://shop.example/${'x'.repeat(120)}\n\n- one\n- two\n\n\`\`\`\n${'code '.repeat(60)}\n\`\`\``;
     mesh.model.answer('مرحبا', { text });

@@ -59,7 +59,7 @@ const reaching: [what: string, definition: object, path: string, message: string
   ['code', asking('(() => 1)()'), when, 'is not a CEL expression'],
 ];
 
-story('templates and expressions that reach for anything but their five names are refused', async (t, mesh) => {
+story('templates and expressions that use anything but their five names are refused', async (t, mesh) => {
   const ada = await mesh.person();
   for (const [what, definition, path, message] of reaching) {
     const issues = await ada.value<Issue[]>(validate, { definition });
@@ -69,7 +69,7 @@ story('templates and expressions that reach for anything but their five names ar
   }
 });
 
-story('what is only known when it runs reaches own properties of data, and nothing else', async (t, mesh) => {
+story('names that are known only at run time reach only own properties of data', async (t, mesh) => {
   const ada = await mesh.person();
   const reads = [
     '{{ message.constructor }}',
@@ -96,7 +96,7 @@ story('what is only known when it runs reaches own properties of data, and nothi
 });
 
 story(
-  'nothing that a person, a passage, a tool or a model says leaves the way that the workflow wires',
+  'no text of a person, a passage, a tool or a model can leave the paths that the workflow defines',
   async (t, mesh) => {
     const ada = await mesh.person();
     const trap = await restApi(t, (_request, response) => response.end('trapped'));
@@ -279,7 +279,7 @@ const hostile: [what: string, definition: object, path: string, message: string]
   ],
 ];
 
-story('hostile definitions are refused with what is wrong with them, and are never published', async (t, mesh) => {
+story('hostile definitions are refused with the reason, and are never published', async (t, mesh) => {
   const ada = await mesh.person();
   for (const [what, definition, path, message] of hostile) {
     const [issue] = await ada.value<Issue[]>(validate, { definition });
@@ -314,7 +314,7 @@ const loops = 'variables.list.all(a, variables.list.all(b, variables.list.all(c,
 const endless = '{% for a in (1..100000) %}{% for b in (1..100000) %}{% endfor %}{% endfor %}';
 const doubled = `{% assign a = "aaaaaaaa" %}${'{% assign a = a | append: a %}'.repeat(30)}{{ a }}`;
 
-story('what takes too long only when it runs ends by its node', async (t, mesh) => {
+story('a template or an expression that takes too long at run time fails its node', async (t, mesh) => {
   const ada = await mesh.person();
   const evil: [what: string, definition: object, node: string, code: string][] = [
     ['loops in loops', asking(loops, { list }), 'check', 'EXPRESSION_FAILED'],

@@ -34,7 +34,7 @@ const routings = ({ model }: TestMesh, unique: string) =>
   model.server.requests.filter(({ text }) => text.includes('Choose the route') && text.includes(unique));
 
 story.each(
-  'an llm node writes from passages and with tools, and the reply has its citations, calls and text as it was written',
+  'an llm node writes from passages and with tools, and the reply has its citations, calls and unchanged text',
   async (t, mesh) => {
     const ada = await mesh.person();
     const knowledgeBaseId = await createKnowledgeBase(ada);
@@ -94,7 +94,7 @@ story.each(
 );
 
 story.each(
-  'a router takes the label that its model chooses, asks once more for one that is none, and then the fallback',
+  'a router takes the label that its model chooses, asks once more after an unknown label, and then takes the fallback',
   async (t, mesh) => {
     const ada = await mesh.person();
     const unique = `A clerk of ${ada.ip} sorts letters.`;
@@ -134,7 +134,7 @@ story.each(
   },
 );
 
-story('a router of a provider that refuses structured output is asked in words', async (t, mesh) => {
+story('a router asks in plain text if its provider refuses structured output', async (t, mesh) => {
   const ada = await mesh.person();
   const unique = `A porter of ${ada.ip} sorts guests.`;
   mesh.model.judge(unique, { status: 400 });
@@ -156,7 +156,7 @@ story('a router of a provider that refuses structured output is asked in words',
   );
 });
 
-story.each('a condition takes the first case that holds of message, variables, session and nodes', async (t, mesh) => {
+story.each('a condition takes the first true case about message, variables, session and nodes', async (t, mesh) => {
   const ada = await mesh.person();
   const { ask, way } = await conversation(
     t,
@@ -252,7 +252,7 @@ story.each(
 );
 
 story.each(
-  'a response has a card, a table or a list; content that does not fit is left out, and its text is said',
+  'a response has a card, a table or a list; invalid content is left out, and only the text is sent',
   async (t, mesh) => {
     const ada = await mesh.person();
     const content = (structuredContent: object, next: string) => saying('See below.', { structuredContent, next });
@@ -334,7 +334,7 @@ function chained(nodes: Failing, rest: object = {}) {
   return { ...Object.fromEntries(entries), done: saying(text), never: saying('It worked.') };
 }
 
-story.each('each node that fails goes to its onError, and without one the turn fails by that node', async (t, mesh) => {
+story.each('a node that fails continues at its onError, and without one the turn fails there', async (t, mesh) => {
   const ada = await mesh.person();
   const nodes = await failing(t, mesh, ada, ada.ip, {
     model: { status: 500 },
@@ -365,7 +365,7 @@ story.each('each node that fails goes to its onError, and without one the turn f
   }
 });
 
-story.each('a node that takes longer than its time limit has failed, and its call is cancelled', async (t, mesh) => {
+story.each('a node that exceeds its time limit fails, and its call is cancelled', async (t, mesh) => {
   const ada = await mesh.person();
   const never = createGate();
   t.teardown(() => never.open());
@@ -387,7 +387,7 @@ story.each('a node that takes longer than its time limit has failed, and its cal
   }
 });
 
-story.each('a turn runs at most 50 nodes, and evaluates for a bounded time', async (t, mesh) => {
+story.each('a turn runs at most 50 nodes, and its expressions take a limited time', async (t, mesh) => {
   const ada = await mesh.person();
   const chain = (count: number, node: (next: string) => object) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, node(n + 1 < count ? `n${n + 1}` : 'say')]));
@@ -419,7 +419,7 @@ story.each('a turn runs at most 50 nodes, and evaluates for a bounded time', asy
   t.false(mesh.model.server.requests.some(({ text }) => text.includes('{% for')));
 });
 
-story.each('outputs of a node and of all nodes are bounded', async (t, mesh) => {
+story.each('the outputs of each node and of all nodes together are limited in size', async (t, mesh) => {
   const ada = await mesh.person();
   const api = await restApi(t, ({ path }, response) => {
     const size = Number(path.slice(1));
@@ -454,7 +454,7 @@ story.each('outputs of a node and of all nodes are bounded', async (t, mesh) => 
   t.true(shown.length < 4_100 && shown.endsWith('…"'), 'a trace has the beginning of an output');
 });
 
-story.each('a turn that takes longer than its time ends with TURN_TIMEOUT, whatever onError says', async (t, mesh) => {
+story.each('a turn that exceeds its time limit ends with TURN_TIMEOUT, whatever onError says', async (t, mesh) => {
   const ada = await mesh.person();
   const never = createGate();
   t.teardown(() => never.open());
@@ -485,7 +485,7 @@ story("at the tenant's cap a turn ends with SPEND_CAP_REACHED, whatever onError 
   t.is(before?.costUsd, (await usageOf(ada)).costThisMonthUsd);
 });
 
-story('a turn that is interrupted within a call cancels it, and runs no further node', async (t, mesh) => {
+story('interrupting a turn during a call cancels the call, and no further node runs', async (t, mesh) => {
   const ada = await mesh.person();
   let [begun, left] = [0, 0];
   const api = await restApi(t, (_request, response) => {

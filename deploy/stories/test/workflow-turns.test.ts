@@ -70,7 +70,7 @@ function scriptBot({ model }: TestMesh, unique: string) {
 }
 
 story(
-  'the support bot answers from passages, asks for the number of an order, and shows a card of what an action found',
+  'the support bot answers from passages, asks for the order number, and shows a card with the result of an action',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { bot, api } = await supportBot(t, ada);
@@ -127,7 +127,7 @@ story(
 );
 
 story(
-  'a session keeps the version that it started with, a draft is only tested, and failures have codes',
+  'a session keeps the version of its workflow, a draft runs only in tests, and failures have codes',
   async (t, mesh) => {
     const ada = await mesh.person();
     const workflowId = await createWorkflow(ada, { draft: saying('One.') });
@@ -172,7 +172,7 @@ story(
   },
 );
 
-story('a workflow that writes is interrupted like any reply, and the next message begins anew', async (t, mesh) => {
+story('a workflow can be interrupted like any reply, and the next message starts a new run', async (t, mesh) => {
   const ada = await mesh.person();
   const gate = createGate();
   mesh.model.answer('Write to me slowly about harbours', { text: 'one two three', beforeDelta: gate });
@@ -210,7 +210,7 @@ story('a turn of an agent without a workflow leaves no run, and testDraft has no
 });
 
 offlineStory(
-  'the support bot runs without a model as far as words go: routes, passages, and questions',
+  'without a model, the support bot still chooses routes, finds passages and asks questions',
   async (t, mesh) => {
     const ada = await mesh.person();
     const { bot } = await supportBot(t, ada);

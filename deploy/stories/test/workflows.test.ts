@@ -41,7 +41,7 @@ function asking({ knowledgeBaseId, actionId }: { knowledgeBaseId: number; action
 }
 
 story(
-  'a workflow is drafted, checked, published, changed, compared, restored, and kept while an agent has it',
+  'a workflow can be drafted, validated, published, changed, compared and restored, and not deleted while an agent uses it',
   async (t, mesh) => {
     const ada = await mesh.person();
     const id = await createWorkflow(ada, { draft: saying('{{ variables.unknown }}') });
@@ -84,7 +84,7 @@ story(
   },
 );
 
-story('a definition names only what the tenant has', async (t, mesh) => {
+story('a definition may name only what its tenant has', async (t, mesh) => {
   const [ada, eve] = await Promise.all([mesh.person(), mesh.person()]);
   const things = async (client: Client) => ({
     knowledgeBaseId: await createKnowledgeBase(client),
@@ -112,7 +112,7 @@ story('a definition names only what the tenant has', async (t, mesh) => {
 });
 
 story(
-  'a model writes a definition that names what the tenant has, and it costs what the ledger says',
+  'a model writes a definition that names only what the tenant has, and its cost is in the ledger',
   async (t, mesh) => {
     const ada = await mesh.person();
     const own = { knowledgeBaseId: await createKnowledgeBase(ada), actionId: await createAction(ada) };
@@ -142,7 +142,7 @@ story(
 );
 
 story(
-  'a retry with the same Idempotency-Key gets the definition of the first call, and no model is asked again',
+  'a retry with the same Idempotency-Key gets the definition of the first call without another model call',
   async (t, mesh) => {
     const ada = await mesh.person();
     const text = 'Say hello, once.';

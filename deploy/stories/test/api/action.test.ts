@@ -8,7 +8,7 @@ const story = stories(test);
 const inputSchema = { type: 'object', properties: { orderId: { type: 'string' } }, required: ['orderId'] };
 const tool = { name: 'find_order', description: 'Finds an order by its id.', inputSchema };
 
-story('the examples of action are as its page shows them', async (t, mesh) => {
+story('the examples of action are those on its page', async (t, mesh) => {
   const { send, refused, show, compare } = recordExamples('action');
   const ada = await mesh.person();
   const { url } = await mcpServer(t, { 'tools/list': () => ({ tools: [tool] }) });

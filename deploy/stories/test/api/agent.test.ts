@@ -15,7 +15,7 @@ const greeting = {
 const farewell = { ...greeting, nodes: { greet: { kind: 'response', text: 'Goodbye {{ variables.name }}.' } } };
 const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
 
-story('the examples of agent are as its page shows them', async (t, mesh) => {
+story('the examples of agent are those on its page', async (t, mesh) => {
   const { send, subscribe, refused, compare } = recordExamples('agent');
   const ada = await mesh.person();
   const server = await ada.withApiKey();

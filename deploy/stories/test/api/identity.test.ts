@@ -21,7 +21,7 @@ function mailed({ mailTo }: TestMesh, email: string, pattern: RegExp): Promise<s
   });
 }
 
-story('the examples of identity are as its page shows them', async (t, mesh) => {
+story('the examples of identity are those on its page', async (t, mesh) => {
   const { send, refused, show, compare } = recordExamples('identity');
   const account = newAccount();
   show(account.email, 'ada@example.com');

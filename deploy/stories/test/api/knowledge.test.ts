@@ -18,7 +18,7 @@ async function site(t: ExecutionContext): Promise<string> {
   return `http://${await listen(server, 0, pagesHost)}`;
 }
 
-story('the examples of knowledge are as its page shows them', async (t, mesh) => {
+story('the examples of knowledge are those on its page', async (t, mesh) => {
   const { send, refused, show, compare } = recordExamples('knowledge');
   const ada = await mesh.person();
   const server = await ada.withApiKey();

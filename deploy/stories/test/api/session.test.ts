@@ -17,7 +17,7 @@ const judgement = {
   recommendation: 'EXCELLENT',
 };
 
-story('the examples of session are as its page shows them', async (t, mesh) => {
+story('the examples of session are those on its page', async (t, mesh) => {
   const { send, subscribe, refused, show, compare } = recordExamples('session');
   const ada = await mesh.person();
   const question = 'How long may I return a lamp?';

@@ -94,7 +94,7 @@ async function killAgents(mesh: FaultMesh): Promise<void> {
 
 serverTest(
   meshEngines,
-  'after a kill -9 of agent between call and result nothing is called again, and the model goes on with what is known of the call',
+  'after a kill -9 of agent during a call, nothing is called again, and the model receives the call as cancelled',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();
@@ -107,7 +107,7 @@ serverTest(
 
 serverTest(
   meshEngines,
-  'after a kill -9 of agent between result and reply nothing is called again, and the model is told the result again',
+  'after a kill -9 of agent between result and reply, nothing is called again, and the model receives the result again',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();
@@ -125,7 +125,7 @@ serverTest(
 
 serverTest(
   meshEngines,
-  'after a kill -9 of action in the middle of a call nothing is called again, and the turn goes on with an interrupted call',
+  'after a kill -9 of action during a call, nothing is called again, and the turn continues with an interrupted call',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

@@ -12,7 +12,7 @@ const shared = sharedFaultMesh(test);
 
 serverTest(
   meshEngines,
-  'where the answer to a COMMIT is lost nothing is done twice, and nothing is left',
+  'when responses to COMMIT are lost, nothing is done twice and nothing is left undone',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

@@ -83,7 +83,7 @@ async function assertOnce(t: ExecutionContext, client: Client, base: number, tex
 
 serverTest(
   meshEngines,
-  'a kill -9 of knowledge and parser among documents and a change of the model loses and duplicates nothing',
+  'a kill -9 of knowledge and parser while documents are parsed and embedded anew loses and duplicates nothing',
   async (t) => {
     t.timeout(400_000);
     const mesh = await shared();

@@ -101,7 +101,7 @@ async function numberedEvents(t: ExecutionContext, brokers: string[]) {
 
 serverTest(
   meshEngines,
-  'while Kafka is down the API stays up, and all events take effect once it is back',
+  'while Kafka is down, the API stays up, and all events take effect once Kafka is back',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();
@@ -170,7 +170,7 @@ async function deliverAgain({ kafka }: FaultMesh, times: number): Promise<number
   return count;
 }
 
-serverTest(meshEngines, 'events that are delivered five times and shuffled take effect once each', async (t) => {
+serverTest(meshEngines, 'events that are delivered five times and shuffled take effect once', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
@@ -189,7 +189,7 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   t.is(await judgedOf(mesh, sessionIds), sessionIds.length);
 });
 
-serverTest(meshEngines, 'a consumer that stood still goes on, and no event is lost or handled twice', async (t) => {
+serverTest(meshEngines, 'a consumer that is paused catches up, and no event is lost or handled twice', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
@@ -225,7 +225,7 @@ async function anotherMember({ replicas, environments, logs }: FaultMesh): Promi
   return new ReplicaProcess({ name: 'evaluation-2', main, env, readyUrl, logs, say: () => undefined });
 }
 
-serverTest(meshEngines, 'no event is lost or handled twice while members join and leave', async (t) => {
+serverTest(meshEngines, 'no event is lost or handled twice while consumers join and leave', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);

@@ -44,7 +44,7 @@ async function rowsOf(mesh: FaultMesh, agent: number) {
 
 serverTest(
   meshEngines,
-  'a gateway is killed between effect and answer: after its lease the retries get one session, one message, one metered call',
+  'when a gateway is killed between effect and response, retries get one session, one message and one metered call',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();
@@ -100,7 +100,7 @@ serverTest(
   },
 );
 
-serverTest(meshEngines, 'where the answer to a COMMIT is lost, a retry with the key doubles nothing', async (t) => {
+serverTest(meshEngines, 'when responses to COMMIT are lost, a retry with the key does nothing twice', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const ada = await mesh.person();

@@ -159,7 +159,7 @@ if (fullLength) {
   }
 }
 
-serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns, loses and duplicates nothing', (t) =>
+serverTest(meshEngines, 'a kill -9 of one replica of each unit, among many turns, loses and duplicates nothing', (t) =>
   killAmongTurns(t, ['identity-1', 'agent-1', 'session-1', 'evaluation-1', 'gateway-1'], true),
 );
 
@@ -185,7 +185,7 @@ const halfOfCap = { completion_tokens: 8_332_000 };
 
 serverTest(
   meshEngines,
-  'a kill -9 of agent while a hundred calls stand one below the cap: what it cut is spent at its estimate, once',
+  'after a kill -9 of agent with a hundred calls just below the spend cap, the interrupted one is charged its estimate, once',
   async (t) => {
     t.timeout(400_000);
     const mesh = await shared();

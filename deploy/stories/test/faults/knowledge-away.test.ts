@@ -10,7 +10,7 @@ const shared = sharedFaultMesh(test);
 
 serverTest(
   meshEngines,
-  'while knowledge is away turns are answered without passages, and with them once it is back',
+  'while knowledge is down, turns are answered without passages, and with passages once it is back',
   async (t) => {
     t.timeout(180_000);
     const mesh = await shared();

@@ -98,7 +98,7 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
 
 serverTest(
   meshEngines,
-  'an event that cannot be handled is a dead letter within 30 s, and later ones are handled',
+  'an event that cannot be handled becomes a dead letter within 30 s, and later events are handled',
   async (t) => {
     t.timeout(180_000);
     const mesh = await shared();

@@ -24,7 +24,7 @@ async function postgresUrl(t: ExecutionContext): Promise<string> {
 
 serverTest(
   ['postgres'],
-  'a commit is carried out and its answer lost; what is rolled back or read passes',
+  'a COMMIT is executed and its response dropped; the responses of rollbacks and reads pass',
   async (t) => {
     const url = await postgresUrl(t);
     const line = await postgresLine(url);

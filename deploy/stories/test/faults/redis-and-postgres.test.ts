@@ -33,7 +33,7 @@ const isRegisterable = (client: Client) => client.send('{ isRegisterable(email: 
 
 serverTest(
   meshEngines,
-  'Redis killed and empty among turns: nobody ends, guesses are refused, and nobody misses what lasts',
+  'when Redis is killed and emptied during turns, no process ends, password guesses are refused, and no reply is lost',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();
@@ -109,7 +109,7 @@ serverTest(
 
 serverTest(
   meshEngines,
-  'while PostgreSQL is stopped requests are refused as unavailable, and what had begun is committed or rolled back',
+  'while PostgreSQL is stopped, requests are refused as UNAVAILABLE, and started work is committed or rolled back',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

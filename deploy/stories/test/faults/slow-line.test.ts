@@ -44,7 +44,7 @@ const quantile = (values: number[], share: number) =>
 
 serverTest(
   meshEngines,
-  'a slow connection to one subgraph delays only what needs that one, within bounds',
+  'a slow connection to one subgraph delays only requests that need it, and only within bounds',
   async (t) => {
     t.timeout(300_000);
     t.teardown(() => slowDown(unhindered)); // the next test uses the same mesh

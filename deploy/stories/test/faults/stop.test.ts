@@ -91,7 +91,7 @@ async function assertEnded(t: ExecutionContext, gone: ReturnType<FaultMesh['kill
   t.log(`exit code 0 after ${seconds(endedAfterMs)}, back after ${seconds(await back())}`);
 }
 
-serverTest(meshEngines, 'a session replica that is stopped lets its turns end', async (t) => {
+serverTest(meshEngines, 'a session replica that is stopped completes its turns', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const held = await holdTurns(mesh, turnsInFlight);
@@ -119,7 +119,7 @@ serverTest(
   },
 );
 
-serverTest(meshEngines, 'an agent replica that is stopped completes the replies that it has begun', async (t) => {
+serverTest(meshEngines, 'an agent replica that is stopped completes the replies that have begun', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const held = await holdTurns(mesh, turnsInFlight);

@@ -10,7 +10,7 @@ const transcription = `mutation ($input: TranscribeSpeechInput!) { transcribeSpe
 const options = '{ agentConfigOptions { avatarModels { filename } recommendedTtsVoices { name } } }';
 const clip = { input: { audioBase64: 'AAAA', audioEncoding: 'MP3', languageCode: 'en' } };
 
-serverTest(meshEngines, 'while voice is away transcriptions say so, the last avatar models are answered', async (t) => {
+serverTest(meshEngines, 'while voice is down, transcriptions are refused and avatar models are listed', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const ada = await mesh.person();

@@ -168,7 +168,7 @@ async function kill(mesh: FaultMesh, unit: string): Promise<void> {
 for (const unit of ['agent', 'session']) {
   serverTest(
     meshEngines,
-    `after a kill -9 of ${unit} turns between two nodes go on after the last one, turns within a call go to onError, and nothing is called again`,
+    `after a kill -9 of ${unit}, turns continue after the last completed node, interrupted calls go to onError, and nothing is called again`,
     async (t) => {
       t.timeout(300_000);
       const mesh = await shared();
@@ -187,7 +187,7 @@ for (const unit of ['agent', 'session']) {
 
 serverTest(
   meshEngines,
-  'after a kill -9 of agent that has not kept the result of a call, the turn goes on with that result',
+  'after a kill -9 of agent that has not stored the result of a call, the turn continues with that result',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

@@ -250,7 +250,7 @@ async function signerOf(client: Client, people: CredentialMesh['people']) {
   };
 }
 
-story('what is served is what the supergraph says', async (t, mesh) => {
+story('the gateway serves exactly the operations of the supergraph', async (t, mesh) => {
   const served = buildClientSchema(await mesh.visitor().query<IntrospectionQuery>(getIntrospectionQuery()));
   const roots = [served.getQueryType(), served.getMutationType(), served.getSubscriptionType()];
   const signature = ({ name, args, type }: GraphQLField<unknown, unknown>) =>
@@ -262,7 +262,7 @@ story('what is served is what the supergraph says', async (t, mesh) => {
 });
 
 for (const [name, credential] of Object.entries(credentials)) {
-  story(`each operation answers ${name} as is written down for it`, async (t, mesh) => {
+  story(`each operation responds to ${name} as the contract requires`, async (t, mesh) => {
     const all = withCredentials(mesh);
     const operations = servedOperations();
     let shared = await credential.make(all);

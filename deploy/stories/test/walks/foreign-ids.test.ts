@@ -195,7 +195,7 @@ async function twoTenants({ person }: TestMesh) {
 }
 
 story(
-  "an absent object and another tenant's get the same answers in every operation that takes an id",
+  "an absent object and another tenant's object get the same response in every operation with an id",
   async (t, mesh) => {
     const { ada, eve, browser, agentId, sessionId, documentId, things, own } = await twoTenants(mesh);
     const read = () =>
@@ -246,7 +246,7 @@ story(
 );
 
 story(
-  'an id that is no 32-bit number is refused where a number is asked for, before anything runs',
+  'an id that is not a 32-bit number is refused where a number is required, before anything runs',
   async (t, mesh) => {
     const ada = await mesh.person();
     const agentId = await createAgent(ada);
@@ -270,7 +270,7 @@ story(
 );
 
 story(
-  "an API key finds another tenant's things where it finds absent ones, and its own only where it is taken",
+  "an API key finds another tenant's objects no more than absent ones, and its own only in operations for API keys",
   async (t, mesh) => {
     const { eve, things, own } = await twoTenants(mesh);
     const key = Object.assign(eve.at(eve.url), { apiKey: eve.apiKey, tokens: undefined });
@@ -303,7 +303,7 @@ story(
   },
 );
 
-story('a deleted agent gets the answers of an absent one in every operation that takes its id', async (t, mesh) => {
+story('a deleted agent gets the same response as an absent one in every operation with its id', async (t, mesh) => {
   const { person } = mesh;
   const ada = await person();
   ({ apiKey: ada.apiKey } = await ada.withApiKey());
@@ -346,7 +346,7 @@ story("another tenant's objects are in no list and no count", async (t, mesh) =>
   t.is(sessionCount, 2);
 });
 
-story('operations that take an id need a credential, whatever the id', async (t, mesh) => {
+story('operations with an id require a credential, whatever the id', async (t, mesh) => {
   const { ada, agentId, sessionId } = await twoTenants(mesh);
   const { visitor } = mesh;
   for (const argument of await idArguments(ada, { agentId, sessionId })) {

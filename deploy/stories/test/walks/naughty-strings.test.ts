@@ -118,7 +118,7 @@ const otherRefusals = new Set(['UNAUTHENTICATED', 'NOT_FOUND', 'CONFLICT']);
 const atOnce = 6;
 
 story(
-  'every text that an operation takes is stored as it is or refused as BAD_REQUEST, whatever it says',
+  'every text that is sent to any operation is either stored unchanged or refused as BAD_REQUEST',
   async (t, mesh) => {
     t.timeout(300_000); // thousands of requests may take long on a busy machine
     const { person, visitor } = mesh;
@@ -314,7 +314,7 @@ story('a phone number is accepted in any spelling, and stored as ASCII digits', 
   }
 });
 
-story('no text but an event id opens a subscription after it, or names what it is of', async (t, mesh) => {
+story('a subscription refuses any text that is not an event id or does not name an object', async (t, mesh) => {
   const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   const { apiKey } = await ada.withApiKey();
