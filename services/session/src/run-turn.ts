@@ -77,7 +77,7 @@ async function generateReply(
     await stream.end();
     if (isHandedOver(run)) return undefined;
     // Another attempt continues the reply.
-    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limit: limit.signal }))) throw error;
+    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limitSignal: limit.signal }))) throw error;
     const partial = await partialReply(run, turn, log, reply);
     if (run.signal.aborted) return { kind: 'interrupted', partial };
     const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);
@@ -101,12 +101,12 @@ async function continues(
   run: TurnRun,
   turn: PreparedTurn,
   log: SessionLog,
-  { reply, limit }: { reply: PartialReply; limit: AbortSignal },
+  { reply, limitSignal }: { reply: PartialReply; limitSignal: AbortSignal },
 ): Promise<boolean> {
   if (run.attempt >= attempts) return false;
   const hasCalled =
     reply.toolCalls.length > 0 || (run.attempt > 1 && (await log.hasCalls(turn.turnIndex, turn.lastEventId)));
-  return hasCalled && !run.signal.aborted && !limit.aborted;
+  return hasCalled && !run.signal.aborted && !limitSignal.aborted;
 }
 
 function isModelAsked({ contextTokens }: TurnUsage): boolean {
