@@ -9,7 +9,7 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  /** A time as ISO 8601, in UTC with milliseconds. */
   DateTime: { input: Date; output: Date; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
@@ -18,22 +18,22 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** A server of tools that speaks the Model Context Protocol (MCP) over Streamable HTTP. Its credential is never answered. */
+/** A server of tools that speaks the Model Context Protocol (MCP) over Streamable HTTP. Its credential is never returned. */
 export type McpConnectorDto = {
   __typename?: 'McpConnectorDto';
-  /** The connector's id; positive, like every id here. */
+  /** The connector's id. All ids are positive. */
   id: Scalars['Int']['output'];
-  /** At most 200 characters; need not be unique. */
+  /** The connector's name: at most 200 characters, not necessarily unique. */
   name: Scalars['String']['output'];
   /** The server's MCP endpoint. */
   serverUrl: Scalars['String']['output'];
-  /** When the connector was made. */
+  /** Time at which the connector was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** A tool, as its server describes it. */
+/** A tool, as the connector's server describes it. */
 export type McpToolSchemaDto = {
   __typename?: 'McpToolSchemaDto';
   /** The tool's name. */
@@ -42,56 +42,56 @@ export type McpToolSchemaDto = {
   description?: Maybe<Scalars['String']['output']>;
   /** JSON Schema of the arguments; null if the server gives none. */
   inputSchema?: Maybe<Scalars['JSON']['output']>;
-  /** When its schema was first seen to differ from the first one that was seen; null while it has not. */
+  /** Time at which a listed schema first differed from the first listed one; null if the schema has not changed. */
   changedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
-/** A REST call that agents and workflows can make. Its credential is never answered. */
+/** A REST call that agents and workflows can make. Its credential is never returned. */
 export type CustomActionDto = {
   __typename?: 'CustomActionDto';
   /** The action's id. */
   id: Scalars['Int']['output'];
-  /** At most 200 characters; need not be unique. */
+  /** The action's name: at most 200 characters, not necessarily unique. */
   name: Scalars['String']['output'];
   /** Description for people and models; null if there is none. */
   description?: Maybe<Scalars['String']['output']>;
   /** The endpoint. `{name}` in its path or query is replaced by the argument of that name. */
   url: Scalars['String']['output'];
-  /** GET, POST, PUT, PATCH or DELETE. */
+  /** The HTTP method: GET, POST, PUT, PATCH or DELETE. */
   method: Scalars['String']['output'];
-  /** The JSON Schema of its arguments (draft-07 or 2020-12); null: any object. */
+  /** The JSON Schema of the arguments (draft-07 or 2020-12); null: any object. */
   argsSchema?: Maybe<Scalars['JSON']['output']>;
-  /** Sent on every call, a map of text to text. Returned as stored: not for secrets. */
+  /** Headers that are sent on every call, a map of text to text. Not for secrets, because the headers are returned as stored. */
   extraHeaders?: Maybe<Scalars['JSON']['output']>;
-  /** The header that the bearer token is sent in, without `Bearer`; null: `Authorization: Bearer <token>`. */
+  /** The header that contains the bearer token, without `Bearer`; null: `Authorization: Bearer <token>`. */
   credentialSecretHeaderName?: Maybe<Scalars['String']['output']>;
   /**
    * Source of the credential: null (the bearer token, or none), MESSAGING_TENANT, PARTNER_A, PARTNER_B, PARTNER_C, SESSION_PARTNER_A,
    * SESSION_PARTNER_B or SESSION_PARTNER_C.
    */
   credentialSource?: Maybe<Scalars['String']['output']>;
-  /** When the action was made. */
+  /** Time at which the action was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
 /** An operation of a partner's API that the operator has certified: a template for a custom action. */
 export type CertifiedOperationDto = {
   __typename?: 'CertifiedOperationDto';
-  /** Its key in the catalogue. */
+  /** The operation's key in the catalogue. */
   key: Scalars['String']['output'];
-  /** Its name. */
+  /** The operation's name. */
   name: Scalars['String']['output'];
   /** Description; null if there is none. */
   description?: Maybe<Scalars['String']['output']>;
-  /** GET, POST, PUT, PATCH or DELETE. */
+  /** The HTTP method: GET, POST, PUT, PATCH or DELETE. */
   method: Scalars['String']['output'];
-  /** The endpoint, as an action's `url`. */
+  /** The endpoint, in the format of an action's `url`. */
   url: Scalars['String']['output'];
-  /** The JSON Schema of its arguments; null: any object. */
+  /** The JSON Schema of the arguments; null: any object. */
   argsSchema?: Maybe<Scalars['JSON']['output']>;
-  /** The credential sources that it works with. */
+  /** The credential sources that the operation supports. */
   compatibleCredentialSources: Array<Scalars['String']['output']>;
 };
 
@@ -104,40 +104,40 @@ export type OutboundCallKind =
   /** A custom action. */
   | 'ACTION';
 
-/** A call of a connector or an action that was made for the tenant, without anything that was sent or answered. Kept for 30 days. */
+/** The record of a call of a connector or an action for the tenant, without the content of request and response. Kept for 30 days. */
 export type OutboundCallDto = {
   __typename?: 'OutboundCallDto';
   /** The call's id. */
   id: Scalars['Int']['output'];
-  /** When it began. */
+  /** Time at which the call began. */
   at: Scalars['DateTime']['output'];
   /** Kind of the called target. */
   kind: OutboundCallKind;
-  /** The connector or action, by id; it may have been deleted since. */
+  /** Id of the connector or action, which may be deleted. */
   target: Scalars['Int']['output'];
-  /** The tool's or the action's name; the connector's where its tools were listed. */
+  /** Name of the tool or action; for TOOL_LIST the name of the connector. */
   name: Scalars['String']['output'];
   /** HTTP status of the response; null if there was none. */
   status?: Maybe<Scalars['Int']['output']>;
   /** Duration in milliseconds. */
   durationMs: Scalars['Int']['output'];
-  /** Bytes of the answer that were read. */
+  /** Number of bytes of the response that were read. */
   bytes: Scalars['Int']['output'];
   /** Error kind of a failed call; null if it succeeded. */
   errorKind?: Maybe<Scalars['String']['output']>;
 };
 
-/** Lengths count Unicode code points. */
+/** A new connector. Lengths count Unicode code points. */
 export type CreateMcpConnectorInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
-  /** http or https, at most 2,000 characters; its host must have a public address. */
+  /** The server's MCP endpoint: http or https, at most 2,000 characters, with a host that has a public address. */
   serverUrl: Scalars['String']['input'];
-  /** Sent as a bearer token; at most 4,096 characters. Stored encrypted and never answered. */
+  /** Sent as a bearer token; at most 4,096 characters. Stored encrypted and never returned. */
   apiKey: Scalars['String']['input'];
 };
 
-/** Omitted fields are unchanged. To change the credential, create a new connector. */
+/** Changes of a connector. Omitted fields are unchanged. To change the credential, create a new connector. */
 export type UpdateMcpConnectorInput = {
   /** The connector. */
   id: Scalars['Int']['input'];
@@ -148,37 +148,43 @@ export type UpdateMcpConnectorInput = {
 };
 
 /**
- * At most one kind of credential: `bearerToken`, the pair `messagingAppId` and `messagingAppSecret`, or a `credentialSource`. Lengths
- * count Unicode code points.
+ * A new action, with at most one kind of credential: `bearerToken`, the pair `messagingAppId` and `messagingAppSecret`, or a
+ * `credentialSource`. Lengths count Unicode code points.
  */
 export type CreateCustomActionInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
-  /** http or https, at most 2,000 characters; the host must have a public address. `{name}` in path or query is a placeholder for an argument. */
+  /**
+   * The endpoint: http or https, at most 2,000 characters; the host must have a public address. `{name}` in path or query is a placeholder for
+   * an argument.
+   */
   url: Scalars['String']['input'];
-  /** GET, POST, PUT, PATCH or DELETE. Default: POST. */
+  /** The HTTP method: GET, POST, PUT, PATCH or DELETE. Default: POST. */
   method?: InputMaybe<Scalars['String']['input']>;
-  /** At most 2,000 characters. */
+  /** The description: at most 2,000 characters. */
   description?: InputMaybe<Scalars['String']['input']>;
-  /** A JSON Schema (draft-07 or 2020-12) without remote references. */
+  /** The JSON Schema of the arguments (draft-07 or 2020-12), without remote references. */
   argsSchema?: InputMaybe<Scalars['JSON']['input']>;
-  /** Stored encrypted and never answered. */
+  /** A bearer token. Stored encrypted and never returned. */
   bearerToken?: InputMaybe<Scalars['String']['input']>;
   /** The header that sends the bearer token without `Bearer`; needs `bearerToken`. */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
-  /** A map of text to text, sent on every call before the credential's header, which wins. Not for secrets. */
+  /** Headers that are sent on every call, a map of text to text. The credential's header overrides them. Not for secrets. */
   extraHeaders?: InputMaybe<Scalars['JSON']['input']>;
-  /** With `messagingAppSecret`: exchanged for a token of the messaging tenant at each call. */
+  /** The id of a messaging app, with `messagingAppSecret`. At each call, both are exchanged for a token of the messaging tenant. */
   messagingAppId?: InputMaybe<Scalars['String']['input']>;
-  /** Stored encrypted and never answered. */
+  /** The secret of the messaging app. Stored encrypted and never returned. */
   messagingAppSecret?: InputMaybe<Scalars['String']['input']>;
-  /** REGION_CN or REGION_INTL, for a messaging app. Default: REGION_INTL. */
+  /** The region of the messaging app: REGION_CN or REGION_INTL. Default: REGION_INTL. */
   messagingRegion?: InputMaybe<Scalars['String']['input']>;
   /** SESSION_PARTNER_A, SESSION_PARTNER_B or SESSION_PARTNER_C: the credential of the person in the conversation. */
   credentialSource?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Omitted fields are unchanged. To change the credential, create a new action. Null is refused for `name`, `url` and `method`. */
+/**
+ * Changes of an action. Omitted fields are unchanged. To change the credential, create a new action. Null is refused for `name`, `url` and
+ * `method`.
+ */
 export type UpdateCustomActionInput = {
   /** The action. */
   id: Scalars['Int']['input'];
@@ -192,11 +198,14 @@ export type UpdateCustomActionInput = {
   description?: InputMaybe<Scalars['String']['input']>;
   /** See CreateCustomActionInput; null clears it. */
   argsSchema?: InputMaybe<Scalars['JSON']['input']>;
-  /** Replaces all of them; null or {} clears them. */
+  /** Replaces all extra headers; null or {} clears them. */
   extraHeaders?: InputMaybe<Scalars['JSON']['input']>;
-  /** Null clears it. Refused if no bearer token is stored. */
+  /** Null clears the header. Refused if no bearer token is stored. */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
-  /** A SESSION_* source drops a stored credential; null turns a SESSION_* action into one without a credential, and is refused for a provisioned one. */
+  /**
+   * A SESSION_* source removes a stored credential. Null removes a SESSION_* source, so that the action has no credential; null is refused for
+   * an action with a provisioned credential.
+   */
   credentialSource?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -204,18 +213,19 @@ export type Query = {
   __typename?: 'Query';
   /** A connector; null if it does not exist. */
   mcpConnector?: Maybe<McpConnectorDto>;
-  /** All connectors of the tenant, by id. */
+  /** All connectors of the tenant, ordered by id. */
   mcpConnectors: Array<McpConnectorDto>;
   /**
    * The tools of a connector, requested from its server at most every 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) if the server refuses the
-   * credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if it cannot be reached or does not speak MCP, NOT_FOUND for an absent connector.
+   * credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if the server cannot be reached or does not speak MCP, NOT_FOUND for an absent
+   * connector.
    */
   listMcpTools: Array<McpToolSchemaDto>;
-  /** All custom actions of the tenant, by id. */
+  /** All custom actions of the tenant, ordered by id. */
   customActions: Array<CustomActionDto>;
-  /** The operator's catalogue of operations, by key. */
+  /** The operator's catalogue of operations, ordered by key. */
   certifiedOperations: Array<CertifiedOperationDto>;
-  /** The calls that were made for the tenant, newest first. BAD_REQUEST for bad bounds. */
+  /** The calls that were made for the tenant, newest first. BAD_REQUEST for an invalid `first` or `after`. */
   outboundCalls: Array<OutboundCallDto>;
 };
 
@@ -237,17 +247,17 @@ export type QueryOutboundCallsArgs = {
 
 export type Mutation = {
   __typename?: 'Mutation';
-  /** Makes a connector. Its server is not asked. BAD_REQUEST for a bad field. */
+  /** Creates a connector. The connector's server is not called. BAD_REQUEST for an invalid field. */
   createMcpConnector: McpConnectorDto;
-  /** Changes a connector. NOT_FOUND for an absent one, BAD_REQUEST for a bad field. */
+  /** Changes a connector. NOT_FOUND if it does not exist, BAD_REQUEST for an invalid field. */
   updateMcpConnector: McpConnectorDto;
   /** Deletes a connector; returns true. Workflows and agents that use it fail from then on. NOT_FOUND if it does not exist. */
   deleteMcpConnector: Scalars['Boolean']['output'];
-  /** Makes a custom action. BAD_REQUEST naming every bad field. */
+  /** Creates a custom action. BAD_REQUEST names every invalid field. */
   createCustomAction: CustomActionDto;
-  /** Changes a custom action. NOT_FOUND for an absent one, BAD_REQUEST naming every bad field. */
+  /** Changes a custom action. NOT_FOUND if it does not exist; BAD_REQUEST names every invalid field. */
   updateCustomAction: CustomActionDto;
-  /** Deletes a custom action; true. What names it fails from then on. NOT_FOUND for an absent one. */
+  /** Deletes a custom action; returns true. Workflows and agents that use it fail from then on. NOT_FOUND if it does not exist. */
   deleteCustomAction: Scalars['Boolean']['output'];
 };
 

@@ -9,7 +9,7 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  /** A time as ISO 8601, in UTC with milliseconds. */
   DateTime: { input: Date; output: Date; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
@@ -18,7 +18,7 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** An agent's use case. Its labels apply to evaluations of an agent that has none of its own. */
+/** Purpose of an agent. Evaluations of an agent without its own recommendation labels use those of its use case. */
 export type AgentUseCase =
   | 'CUSTOM'
   | 'EDUCATION'
@@ -27,7 +27,7 @@ export type AgentUseCase =
   | 'SALES'
   | 'SUPPORT';
 
-/** Sessions start with ACTIVE agents only. */
+/** Status of an agent. Sessions start with ACTIVE agents only. */
 export type AgentStatus =
   /** Sessions may start. */
   | 'ACTIVE'
@@ -52,14 +52,14 @@ export type AvatarGenderCode =
 
 /** Kind of avatar: a hosted video avatar, or 3D in the client. */
 export type AvatarBackend =
-  /** A vendor's video avatar, named by `avatarBackendConfig`. */
+  /** A vendor's video avatar, which `avatarBackendConfig` selects. */
   | 'HOSTED_API'
   /** A 3D model (`avatarGlb`) that the client draws. */
   | 'CLIENT_3D';
 
 /** The provider that serves a model. */
 export type LlmProviderType =
-  /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
+  /** A catalogue of hosted models; the only provider for which a model can be chosen (`llmModelOverride`). */
   | 'CLOUD_HOSTED_MODELS'
   /** The platform's own endpoint with one fixed model. */
   | 'HOSTED_SMALL_MODEL'
@@ -70,19 +70,19 @@ export type LlmProviderType =
 export type FinishReason =
   /** The model completed its text. */
   | 'STOP'
-  /** The model's limit of tokens was reached: the text is cut. */
+  /** The model's token limit was reached, so the text is incomplete. */
   | 'LENGTH'
-  /** The model or a filter of its provider cut the text, or the text is its refusal. */
+  /** The model or its provider's filter cut the text, or the text is the model's refusal. */
   | 'CONTENT_FILTER';
 
 /** A persona that people talk to. */
 export type AgentDto = {
   __typename?: 'AgentDto';
-  /** The agent's id; positive, like every id here. */
+  /** The agent's id. All ids are positive. */
   id: Scalars['Int']['output'];
-  /** At most 200 characters; need not be unique. */
+  /** The agent's name: at most 200 characters, not necessarily unique. */
   name: Scalars['String']['output'];
-  /** The system prompt that defines it. */
+  /** The system prompt that defines the agent. */
   personaPrompt: Scalars['String']['output'];
   /** Free-text role label. */
   position: Scalars['String']['output'];
@@ -90,55 +90,55 @@ export type AgentDto = {
   subject?: Maybe<Scalars['String']['output']>;
   /** The agent's first message; not sent while a workflow is attached. */
   openingGreeting?: Maybe<Scalars['String']['output']>;
-  /** INTERVIEW unless chosen otherwise. */
+  /** The use case. Default: INTERVIEW. */
   useCase: AgentUseCase;
-  /** ACTIVE from the start. */
+  /** The status. A new agent is ACTIVE. */
   status: AgentStatus;
-  /** The attached workflow; it must be published to run. */
+  /** The attached workflow, which runs only if it is published. */
   workflowId?: Maybe<Scalars['Int']['output']>;
-  /** STANDARD unless chosen otherwise. */
+  /** The quality of the voice. Default: STANDARD. */
   voiceTier: VoiceTier;
   /** Name of the voice that speaks; free text. */
   ttsVoice?: Maybe<Scalars['String']['output']>;
   /** Language of speech, e.g. `en-US`. Null: the tenant's default. */
   ttsLang?: Maybe<Scalars['String']['output']>;
-  /** 1 is normal speed. */
+  /** Speed of speech; 1 is normal. */
   speakingRate?: Maybe<Scalars['Float']['output']>;
   /** Sensitivity of voice-activity detection, 0 to 1. */
   vadThreshold: Scalars['Float']['output'];
   /** File name of a 3D model. */
   avatarGlb?: Maybe<Scalars['String']['output']>;
-  /** Null: the tenant's default. */
+  /** The avatar's gender. Null: the tenant's default. */
   avatarGender?: Maybe<AvatarGenderCode>;
-  /** Language by which the lips move, e.g. `en`. */
+  /** Language of lip-sync, e.g. `en`. */
   lipsyncLang?: Maybe<Scalars['String']['output']>;
   /** A Liquid template that replaces the default instructions of the evaluation. */
   evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
-  /** Labels that the recommendation is one of. */
+  /** The labels from which an evaluation's recommendation is chosen. */
   evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
-  /** The URL that evaluations are posted to (`externalSyncDeliveries`); null if there is none. */
+  /** The URL to which evaluations are posted (`externalSyncDeliveries`); null if there is none. */
   externalSyncUrl?: Maybe<Scalars['String']['output']>;
-  /** Name of the secret that signs those posts, never the secret itself. Null: nothing is posted until there is one. */
+  /** Name of the secret that signs the posts, never the secret itself. Null: nothing is posted. */
   externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
-  /** Owner in the system that is synced to. */
+  /** The agent's owner in the receiver's system. */
   externalSyncOwnerId?: Maybe<Scalars['Int']['output']>;
-  /** Target field to a JSONPath of the payload; what is posted then is the object of these fields. Null: the payload. */
+  /** Maps target fields to JSONPaths of the payload; an object with these fields is posted. Null: the payload itself is posted. */
   externalSyncSchemaConfig?: Maybe<Scalars['JSON']['output']>;
-  /** Null: the tenant's provider, else the platform's default. */
+  /** The provider of the agent's model. Null: the tenant's provider, else the platform's default. */
   llmProviderOverride?: Maybe<LlmProviderType>;
-  /** Used only with CLOUD_HOSTED_MODELS. */
+  /** The model; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: Maybe<Scalars['String']['output']>;
-  /** CLIENT_3D unless chosen otherwise. */
+  /** The kind of avatar. Default: CLIENT_3D. */
   avatarBackend: AvatarBackend;
-  /** {vendorAvatarId, vendorAvatarModel}; always there with HOSTED_API. */
+  /** {vendorAvatarId, vendorAvatarModel}; always present with HOSTED_API. */
   avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
   /** Knowledge bases that replies may use; null if there are none. Deleted bases are skipped. */
   knowledgeBaseIds?: Maybe<Array<Scalars['Int']['output']>>;
-  /** The tools and actions that its model may call in a turn. One that was deleted since is passed over. */
+  /** The tools and actions that the agent's model may call in a turn. Deleted ones are skipped. */
   tools: Array<AgentToolDto>;
-  /** When the agent was made. */
+  /** Time at which the agent was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
@@ -147,27 +147,27 @@ export type AgentToolDto = {
   __typename?: 'AgentToolDto';
   /** The connector; null for an action. */
   connectorId?: Maybe<Scalars['Int']['output']>;
-  /** The tool's name, as the connector's server has it; null for an action. */
+  /** The tool's name on the connector's server; null for an action. */
   tool?: Maybe<Scalars['String']['output']>;
   /** The custom action; null for a tool. */
   actionId?: Maybe<Scalars['Int']['output']>;
 };
 
-/** Either `connectorId` and `tool`, or `actionId`. */
+/** A tool (`connectorId` and `tool`) or an action (`actionId`). */
 export type AgentToolInput = {
   /** The connector. */
   connectorId?: InputMaybe<Scalars['Int']['input']>;
-  /** The tool's name, as the connector's server has it; at most 200 characters. */
+  /** The tool's name on the connector's server; at most 200 characters. */
   tool?: InputMaybe<Scalars['String']['input']>;
   /** The custom action. */
   actionId?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** Lengths count Unicode code points. Texts must not be blank, nor hold NUL or half a surrogate pair. */
+/** A new agent. Lengths count Unicode code points. Texts must not be blank, and must not contain NUL or unpaired surrogates. */
 export type CreateAgentInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
-  /** The system prompt that defines it; at most 20,000 characters, not blank. */
+  /** The system prompt that defines the agent; at most 20,000 characters, not blank. */
   personaPrompt: Scalars['String']['input'];
   /** Free-text role label; at most 200 characters, not blank. */
   position: Scalars['String']['input'];
@@ -175,48 +175,51 @@ export type CreateAgentInput = {
   subject?: InputMaybe<Scalars['String']['input']>;
   /** The agent's first message; at most 4,000 characters. Not sent while a workflow is attached. */
   openingGreeting?: InputMaybe<Scalars['String']['input']>;
-  /** Default INTERVIEW. */
+  /** The use case. Default: INTERVIEW. */
   useCase?: InputMaybe<AgentUseCase>;
-  /** Default STANDARD. */
+  /** The quality of the voice. Default: STANDARD. */
   voiceTier?: InputMaybe<VoiceTier>;
   /** Voice name, at most 200 characters; suggestions come from `agentConfigOptions`. */
   ttsVoice?: InputMaybe<Scalars['String']['input']>;
   /** Language of speech, at most 100 characters. */
   ttsLang?: InputMaybe<Scalars['String']['input']>;
-  /** 1 is normal speed; 0.25 to 4. */
+  /** Speed of speech, 0.25 to 4; 1 is normal. */
   speakingRate?: InputMaybe<Scalars['Float']['input']>;
   /** Sensitivity of voice-activity detection, 0 to 1; default 0.5. */
   vadThreshold?: InputMaybe<Scalars['Float']['input']>;
   /** File name of a 3D model, at most 200 characters; suggestions come from `agentConfigOptions`. */
   avatarGlb?: InputMaybe<Scalars['String']['input']>;
-  /** Default: the tenant's. */
+  /** The avatar's gender. Default: the tenant's. */
   avatarGender?: InputMaybe<AvatarGenderCode>;
   /** Language of lip-sync, at most 100 characters. */
   lipsyncLang?: InputMaybe<Scalars['String']['input']>;
   /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
-  /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
+  /**
+   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. An empty list: no
+   * label.
+   */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * The URL that evaluations are posted to as webhooks (Standard Webhooks), with retries for 24 hours until one is accepted: http or
-   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are
-   * not followed.
+   * The URL to which evaluations are posted as webhooks (Standard Webhooks), with retries for 24 hours until the receiver accepts: http or
+   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are not
+   * followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
+  /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
-  /** Owner in the system that is synced to; above 0. */
+  /** The agent's owner in the receiver's system; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
-   * An object that maps target field to a JSONPath (RFC 9535) of the payload: at most 100 fields, keys and values of at most 500 characters.
-   * A path of names and indexes alone gives its value or null, any other path the list of its values.
+   * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
+   * characters. A path that consists only of names and indexes yields its value or null; any other path yields the list of its values.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Default: the tenant's provider, else the platform's. */
+  /** The provider of the agent's model. Default: the tenant's provider, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
-  /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
+  /** The model, at most 200 characters; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
-  /** Default CLIENT_3D. */
+  /** The kind of avatar. Default: CLIENT_3D. */
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
@@ -227,17 +230,17 @@ export type CreateAgentInput = {
 };
 
 /**
- * Omitted fields are unchanged. Null clears optional fields; it is refused for name, personaPrompt, position, status, useCase, voiceTier,
- * vadThreshold and avatarBackend. Limits are those of CreateAgentInput.
+ * Changes of an agent. Omitted fields are unchanged. Null clears optional fields, but is refused for name, personaPrompt, position, status,
+ * useCase, voiceTier, vadThreshold and avatarBackend. Limits are those of CreateAgentInput.
  */
 export type UpdateAgentInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** The system prompt that defines it; at most 20,000 characters, not blank. */
+  /** The system prompt that defines the agent; at most 20,000 characters, not blank. */
   personaPrompt?: InputMaybe<Scalars['String']['input']>;
   /** Free-text role label; at most 200 characters, not blank. */
   position?: InputMaybe<Scalars['String']['input']>;
-  /** INACTIVE lets no new session start. */
+  /** The status. With INACTIVE, no new session starts. */
   status?: InputMaybe<AgentStatus>;
   /** A workflow of the tenant, published or not; null detaches. */
   workflowId?: InputMaybe<Scalars['Int']['input']>;
@@ -245,48 +248,51 @@ export type UpdateAgentInput = {
   subject?: InputMaybe<Scalars['String']['input']>;
   /** The agent's first message; at most 4,000 characters. Not sent while a workflow is attached. */
   openingGreeting?: InputMaybe<Scalars['String']['input']>;
-  /** Null is refused. */
+  /** The use case. Null is refused. */
   useCase?: InputMaybe<AgentUseCase>;
-  /** Null is refused. */
+  /** The quality of the voice. Null is refused. */
   voiceTier?: InputMaybe<VoiceTier>;
   /** Voice name, at most 200 characters; suggestions come from `agentConfigOptions`. */
   ttsVoice?: InputMaybe<Scalars['String']['input']>;
   /** Language of speech, at most 100 characters. */
   ttsLang?: InputMaybe<Scalars['String']['input']>;
-  /** 1 is normal speed; 0.25 to 4. */
+  /** Speed of speech, 0.25 to 4; 1 is normal. */
   speakingRate?: InputMaybe<Scalars['Float']['input']>;
   /** Sensitivity of voice-activity detection, 0 to 1. */
   vadThreshold?: InputMaybe<Scalars['Float']['input']>;
   /** File name of a 3D model, at most 200 characters; suggestions come from `agentConfigOptions`. */
   avatarGlb?: InputMaybe<Scalars['String']['input']>;
-  /** Null: the tenant's. */
+  /** The avatar's gender. Null: the tenant's. */
   avatarGender?: InputMaybe<AvatarGenderCode>;
   /** Language of lip-sync, at most 100 characters. */
   lipsyncLang?: InputMaybe<Scalars['String']['input']>;
   /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
-  /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
+  /**
+   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. An empty list: no
+   * label.
+   */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * The URL that evaluations are posted to as webhooks (Standard Webhooks), with retries for 24 hours until one is accepted: http or
-   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are
-   * not followed.
+   * The URL to which evaluations are posted as webhooks (Standard Webhooks), with retries for 24 hours until the receiver accepts: http or
+   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are not
+   * followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. Without it nothing is posted. */
+  /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
-  /** Owner in the system that is synced to; above 0. */
+  /** The agent's owner in the receiver's system; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
-   * An object that maps target field to a JSONPath (RFC 9535) of the payload: at most 100 fields, keys and values of at most 500 characters.
-   * A path of names and indexes alone gives its value or null, any other path the list of its values.
+   * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
+   * characters. A path that consists only of names and indexes yields its value or null; any other path yields the list of its values.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
-  /** Null: the tenant's provider, else the platform's. */
+  /** The provider of the agent's model. Null: the tenant's provider, else the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
-  /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
+  /** The model, at most 200 characters; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
-  /** Null is refused. */
+  /** The kind of avatar. Null is refused. */
   avatarBackend?: InputMaybe<AvatarBackend>;
   /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
@@ -299,13 +305,13 @@ export type UpdateAgentInput = {
 /** Suggested values for an agent's free-text fields. */
 export type AgentConfigOptionsDto = {
   __typename?: 'AgentConfigOptionsDto';
-  /** 3D models that the voice service has. While the service is unavailable, the last known list. */
+  /** The voice service's 3D models. While the service is unavailable: the last known list. */
   avatarModels: Array<AvatarModelDto>;
-  /** Voices known to work; others may too. */
+  /** Voices that are known to work. Other voices may also work. */
   recommendedTtsVoices: Array<RecommendedTtsVoiceDto>;
   /** The full catalogue of voices. */
   ttsVoiceCatalogUrl: Scalars['String']['output'];
-  /** The languages that speech recognition knows. */
+  /** The languages that speech recognition supports. */
   sttLanguageCatalogUrl: Scalars['String']['output'];
   /** Documentation of the lip-sync module. */
   lipsyncModuleDocsUrl: Scalars['String']['output'];
@@ -314,7 +320,7 @@ export type AgentConfigOptionsDto = {
 /** A 3D model of an avatar. */
 export type AvatarModelDto = {
   __typename?: 'AvatarModelDto';
-  /** Its name in the catalogue. */
+  /** The model's name in the catalogue. */
   id: Scalars['String']['output'];
   /** The value for `avatarGlb`. */
   filename: Scalars['String']['output'];
@@ -337,7 +343,7 @@ export type RecommendedTtsVoiceDto = {
   tier: VoiceTier;
 };
 
-/** The action; only UPDATE is recorded. */
+/** The kind of a change; only UPDATE is recorded. */
 export type AuditActionEnum =
   | 'CREATE'
   | 'UPDATE'
@@ -346,7 +352,7 @@ export type AuditActionEnum =
 /** One recorded change. */
 export type AuditLogDto = {
   __typename?: 'AuditLogDto';
-  /** The record's id; later ones are higher. */
+  /** The record's id; later records have higher ids. */
   id: Scalars['Int']['output'];
   /** Always Agent. */
   auditableType: Scalars['String']['output'];
@@ -358,21 +364,21 @@ export type AuditLogDto = {
   userId?: Maybe<Scalars['Float']['output']>;
   /** The user's username at that time, else the full name. */
   username?: Maybe<Scalars['String']['output']>;
-  /** Field to {from, to}, changed fields only. */
+  /** Maps every changed field to {from, to}. */
   changes?: Maybe<Scalars['JSONObject']['output']>;
-  /** When it was done. */
+  /** Time of the change. */
   createdAt: Scalars['DateTime']['output'];
 };
 
 /** A prompt for one completion, without an agent or a session. */
 export type GenerateTextInput = {
-  /** 1 to 4,000 characters, not blank. */
+  /** The prompt: 1 to 4,000 characters, not blank. */
   prompt: Scalars['String']['input'];
   /** The first provider to try; the platform's default if omitted or not configured. Overrides of agents and tenants do not apply. */
   provider?: InputMaybe<LlmProviderType>;
-  /** Replaces the model of `provider`; it must have a price. Ignored by HOSTED_SMALL_MODEL, without `provider`, and by fallbacks. */
+  /** Replaces the model of `provider`. The model must have a price. Ignored by HOSTED_SMALL_MODEL, without `provider`, and by fallbacks. */
   modelId?: InputMaybe<Scalars['String']['input']>;
-  /** At most one `data:image/(png|jpeg|webp|gif);base64,…`. Read by models of CLOUD_HOSTED_MODELS that see images, ignored by others. */
+  /** At most one image, `data:image/(png|jpeg|webp|gif);base64,…`. Models of CLOUD_HOSTED_MODELS that support images read it; others ignore it. */
   images?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
@@ -381,9 +387,9 @@ export type GenerateTextResultDto = {
   __typename?: 'GenerateTextResultDto';
   /** The completion. */
   text: Scalars['String']['output'];
-  /** The provider that served; after a fallback, another one than requested. */
+  /** The provider that served the request; after a fallback not the requested one. */
   providerId: Scalars['String']['output'];
-  /** The model that served it. */
+  /** The model that served the request. */
   modelId: Scalars['String']['output'];
   /** The cost. */
   costUsd: Scalars['Float']['output'];
@@ -403,164 +409,164 @@ export type TextGenerationEventDto = {
   __typename?: 'TextGenerationEventDto';
   /** The `requestId` of `startTextGeneration`. */
   requestId: Scalars['String']['output'];
-  /** Increases within a generation. Pass the last one as `after` to continue from it. */
+  /** Event id, increasing within a generation. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
   /** Text to append; empty at the end. */
   text: Scalars['String']['output'];
   /** True for the last event. */
   done: Scalars['Boolean']['output'];
-  /** The provider that served; null before the end, and if none did. */
+  /** The provider that served the generation; null before the end, and if no provider did. */
   providerId?: Maybe<Scalars['String']['output']>;
-  /** The model that served; null before the end, and if none did. */
+  /** The model that served the generation; null before the end, and if no model did. */
   modelId?: Maybe<Scalars['String']['output']>;
-  /** Why it failed, safe to show; null otherwise. */
+  /** Why the generation failed, in a text that is safe to show; null if it did not fail. */
   error?: Maybe<Scalars['String']['output']>;
   /** Why the text ended; null before the end, and if unknown. */
   finishReason?: Maybe<FinishReason>;
 };
 
-/** The provider to try. */
+/** The provider and model to test. */
 export type TestLlmProviderInput = {
   /** The provider. */
   provider: LlmProviderType;
-  /** A model other than its default; it must have a price. Ignored by HOSTED_SMALL_MODEL. */
+  /** A model other than the provider's default. The model must have a price. Ignored by HOSTED_SMALL_MODEL. */
   modelId?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Result of a minimal call of a provider. */
 export type TestLlmProviderResultDto = {
   __typename?: 'TestLlmProviderResultDto';
-  /** Whether it answered. */
+  /** Whether the model responded. */
   ok: Scalars['Boolean']['output'];
   /** The provider; null if it is not configured. */
   providerId?: Maybe<Scalars['String']['output']>;
-  /** The model that was asked; null where the provider is not configured. */
+  /** The requested model; null if the provider is not configured. */
   modelId?: Maybe<Scalars['String']['output']>;
-  /** Milliseconds to the whole answer; null without one. */
+  /** Milliseconds until the complete response; null without a response. */
   latencyMs?: Maybe<Scalars['Int']['output']>;
   /** The problem, e.g. credentials refused, unreachable, model unknown, timed out, rate-limited; null if the model answered. */
   error?: Maybe<Scalars['String']['output']>;
 };
 
-/** One pass of a workflow without a session. */
+/** A single run of a workflow without a session. */
 export type RunWorkflowTaskInput = {
   /** The workflow. */
   workflowId: Scalars['Int']['input'];
-  /** `{message?, variables?, metadata?}`: a text of at most 10,000 characters, an object, and what templates see as `session.metadata`. */
+  /** `{message?, variables?, metadata?}`: a text of at most 10,000 characters, an object, and the value of `session.metadata` in templates. */
   input?: InputMaybe<Scalars['JSON']['input']>;
-  /** Runs the draft, which must be valid. Default: the published version. */
+  /** Whether to run the draft, which must be valid, instead of the published version. */
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** The result of a single run: its response, and the trace that led to it. */
+/** The result of a single run: the response, and the trace of the nodes. */
 export type RunWorkflowTaskResultDto = {
   __typename?: 'RunWorkflowTaskResultDto';
   /** The text of the response. */
   text: Scalars['String']['output'];
-  /** The card, table or list of the response; null if it has none, or none in the vocabulary. */
+  /** The card, table or list of the response; null if there is none, or if it is not in the vocabulary. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
-  /** All variables at the end. */
+  /** All variables at the end of the run. */
   variables: Scalars['JSON']['output'];
   /** The nodes that were run, in order. */
   trace: Array<WorkflowTraceStepDto>;
-  /** The cost of its models. */
+  /** The cost of the model calls. */
   costUsd: Scalars['Float']['output'];
 };
 
-/** A node that was run. */
+/** One run of a node. */
 export type WorkflowTraceStepDto = {
   __typename?: 'WorkflowTraceStepDto';
-  /** Its id in the definition. */
+  /** The node's id in the definition. */
   nodeId: Scalars['String']['output'];
-  /** Its kind, e.g. `llm`. */
+  /** The node's kind, e.g. `llm`. */
   kind: Scalars['String']['output'];
-  /** When it began. */
+  /** Time at which the node began. */
   startedAt: Scalars['DateTime']['output'];
-  /** Duration in ms; 0 while it runs, and if the turn was cut off in it. */
+  /** Duration in ms; 0 while the node runs, and if the turn was interrupted during it. */
   durationMs: Scalars['Int']['output'];
   /** The node's output; if a text or the JSON of other data exceeds 4,000 characters, its beginning. */
   output?: Maybe<Scalars['JSON']['output']>;
-  /** Why it failed, or a warning about what it lacked (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null if neither. */
+  /** Why the node failed, or a warning about missing tools (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null if there is neither. */
   error?: Maybe<Scalars['String']['output']>;
-  /** Input tokens of its models. */
+  /** Input tokens of the node's model calls. */
   tokensIn: Scalars['Int']['output'];
-  /** Output tokens of its models. */
+  /** Output tokens of the node's model calls. */
   tokensOut: Scalars['Int']['output'];
-  /** The cost of its models. */
+  /** The cost of the node's model calls. */
   costUsd: Scalars['Float']['output'];
 };
 
 /** The status of a workflow run. */
 export type WorkflowRunStatus =
-  /** It is running, or its process has died and another one will continue. */
+  /** The run is in progress, or its process has died and another process will continue it. */
   | 'RUNNING'
-  /** It waits for the next message, which continues it. */
+  /** The run waits for the next message, which continues it. */
   | 'WAITING'
-  /** It has ended; the next message starts the workflow anew. */
+  /** The run has ended; the next message starts the workflow from the beginning. */
   | 'ENDED'
-  /** Its turn failed, or was cut off after a failure. */
+  /** The run's turn failed, or was interrupted after a failure. */
   | 'FAILED'
-  /** It was cut off, e.g. by an interrupt. */
+  /** The run was cancelled, e.g. by an interrupt. */
   | 'INTERRUPTED';
 
-/** A turn of a session that has run a workflow. */
+/** A run of a workflow by one turn of a session. */
 export type WorkflowRunDto = {
   __typename?: 'WorkflowRunDto';
-  /** The run's id; a later one's is higher. */
+  /** The run's id; later runs have higher ids. */
   id: Scalars['Int']['output'];
   /** The workflow, which may be deleted. */
   workflowId: Scalars['Int']['output'];
   /** The version that was run; null: the draft. */
   version?: Maybe<Scalars['Int']['output']>;
-  /** Its status. */
+  /** The run's status. */
   status: WorkflowRunStatus;
-  /** The code of the turn's failure; null if it did not fail. */
+  /** The code of the turn's failure; null if the turn did not fail. */
   failureCode?: Maybe<Scalars['String']['output']>;
-  /** Input tokens of its models. */
+  /** Input tokens of the run's model calls. */
   tokensIn: Scalars['Int']['output'];
-  /** Output tokens of its models. */
+  /** Output tokens of the run's model calls. */
   tokensOut: Scalars['Int']['output'];
-  /** The cost of its models. */
+  /** The cost of the run's model calls. */
   costUsd: Scalars['Float']['output'];
   /** The nodes that were run, in order. */
   trace: Array<WorkflowTraceStepDto>;
-  /** When it began. */
+  /** Time at which the run began. */
   createdAt: Scalars['DateTime']['output'];
-  /** Time of its last progress. */
+  /** Time of the run's last progress. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** A conversation that follows a plan: a draft that is edited, and versions that were published. */
+/** A plan that conversations follow: an editable draft, and published versions. */
 export type WorkflowDto = {
   __typename?: 'WorkflowDto';
   /** The workflow's id. */
   id: Scalars['Int']['output'];
-  /** At most 200 characters; need not be unique. */
+  /** The workflow's name: at most 200 characters, not necessarily unique. */
   name: Scalars['String']['output'];
-  /** Its purpose. */
+  /** The workflow's purpose. */
   description?: Maybe<Scalars['String']['output']>;
-  /** The definition that is edited; an object that need not be valid. A new workflow's is `{}` unless one is given. */
+  /** The editable definition, an object that need not be valid. Default for a new workflow: `{}`. */
   draft: Scalars['JSON']['output'];
-  /** The definition that sessions run which start now; null until it is published for the first time. */
+  /** The definition that new sessions run; null until the workflow is published for the first time. */
   published?: Maybe<Scalars['JSON']['output']>;
-  /** Its version. */
+  /** The version of the published definition. */
   publishedVersion?: Maybe<Scalars['Int']['output']>;
-  /** When that was published. */
+  /** Time at which the published definition was published. */
   publishedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When the workflow was made. */
+  /** Time at which the workflow was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
 /** A published definition; it never changes. */
 export type WorkflowVersionDto = {
   __typename?: 'WorkflowVersionDto';
-  /** 1 for the first, without gaps. */
+  /** The number of the version, from 1 without gaps. */
   version: Scalars['Int']['output'];
   /** The definition. */
   definition: Scalars['JSON']['output'];
-  /** When it was published. */
+  /** Time at which the version was published. */
   publishedAt: Scalars['DateTime']['output'];
   /** The user who published it. */
   publishedBy?: Maybe<Scalars['Int']['output']>;
@@ -577,22 +583,25 @@ export type WorkflowIssueDto = {
 
 /** A new workflow. */
 export type CreateWorkflowInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
-  /** At most 4,000 characters; not blank. */
+  /** The purpose: at most 4,000 characters, not blank. */
   description?: InputMaybe<Scalars['String']['input']>;
   /**
-   * A JSON object of at most 256 KB, 32 levels and 20,000 values, without NUL and halves of surrogate pairs; it need not be a valid definition.
-   * Default: `{}`.
+   * The draft: a JSON object of at most 256 KB, 32 levels and 20,000 values, without NUL and unpaired surrogates. The draft need not be a
+   * valid definition. Default: `{}`.
    */
   draft?: InputMaybe<Scalars['JSON']['input']>;
 };
 
-/** Omitted fields are unchanged. Null clears the description; it is refused for name and draft. Limits are those of CreateWorkflowInput. */
+/**
+ * Changes of a workflow. Omitted fields are unchanged. Null clears the description, but is refused for name and draft. Limits are those of
+ * CreateWorkflowInput.
+ */
 export type UpdateWorkflowInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** At most 4,000 characters; not blank. */
+  /** The purpose: at most 4,000 characters, not blank. */
   description?: InputMaybe<Scalars['String']['input']>;
   /** Replaces the draft. */
   draft?: InputMaybe<Scalars['JSON']['input']>;
@@ -604,14 +613,14 @@ export type AiGenerateWorkflowInput = {
   prompt: Scalars['String']['input'];
 };
 
-/** A definition that a model wrote; it is valid, and not saved. */
+/** A valid definition that a model wrote. It is not saved. */
 export type AiGenerateWorkflowResultDto = {
   __typename?: 'AiGenerateWorkflowResultDto';
   /** The definition. */
   definition: Scalars['JSON']['output'];
   /** The model's summary of the workflow; may be empty. */
   summary: Scalars['String']['output'];
-  /** The cost, corrections included. */
+  /** The cost, including corrections. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -623,7 +632,7 @@ export type GenerateWorkflowDiffInput = {
   instruction: Scalars['String']['input'];
 };
 
-/** A draft as a model changed it; it is valid, and not saved. */
+/** A valid definition that a model derived from the draft. It is not saved. */
 export type GenerateWorkflowDiffResultDto = {
   __typename?: 'GenerateWorkflowDiffResultDto';
   /** The changed definition as a whole. */
@@ -632,7 +641,7 @@ export type GenerateWorkflowDiffResultDto = {
   patch: Scalars['JSON']['output'];
   /** The model's summary of the changes; may be empty. */
   summary: Scalars['String']['output'];
-  /** The cost, corrections included. */
+  /** The cost, including corrections. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -640,35 +649,35 @@ export type Query = {
   __typename?: 'Query';
   /**
    * Runs of a session's turns, newest first, kept for `AGENT_WORKFLOW_RUN_DAYS`; empty for an absent session. All by default; `first` (at
-   * least 1) limits their number, `after` is the id of the last one already read.
+   * least 1) limits their number, `after` is the id of the last run already read.
    */
   workflowRuns: Array<WorkflowRunDto>;
   /** An agent; null if it is absent, deleted or another tenant's. */
   agent?: Maybe<AgentDto>;
   /**
-   * Agents of the tenant by id; all by default. `first` (at least 1) limits their number; `after` (at least 0) is the id of the last one
-   * already read.
+   * Agents of the tenant, ordered by id; all by default. `first` (at least 1) limits their number; `after` (at least 0) is the id of the last
+   * agent already read.
    */
   agents: Array<AgentDto>;
   /** Number of the tenant's agents, without deleted ones. */
   agentCount: Scalars['Int']['output'];
   /** Suggestions for avatarGlb, ttsVoice, ttsLang and lipsyncLang. */
   agentConfigOptions: AgentConfigOptionsDto;
-  /** Changes by updateAgent, newest first. Those of a deleted agent stay readable. */
+  /** Changes by updateAgent, newest first. Changes of a deleted agent stay readable. */
   agentAuditLogs: Array<AuditLogDto>;
-  /** Generates one completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before a provider is called. */
+  /** Generates one completion, metered. At the tenant's monthly cap, BAD_REQUEST (`SPEND_CAP_REACHED`) without a call of a provider. */
   generateText: GenerateTextResultDto;
   /** A workflow; null if it does not exist. */
   workflow?: Maybe<WorkflowDto>;
-  /** The tenant's workflows by id. */
+  /** The tenant's workflows, ordered by id. */
   workflows: Array<WorkflowDto>;
-  /** The versions of a workflow, newest first. NOT_FOUND for an absent one. */
+  /** The versions of a workflow, newest first. NOT_FOUND if the workflow does not exist. */
   workflowVersions: Array<WorkflowVersionDto>;
-  /** The RFC 6902 operations that make one version of another. NOT_FOUND for an absent workflow or version. */
+  /** The RFC 6902 operations that turn one version into another. NOT_FOUND for an absent workflow or version. */
   compareWorkflowVersions: Scalars['JSON']['output'];
   /**
-   * Every problem of a definition, at most 100, knowledge bases, connectors, tools and actions included that it names and that are not there;
-   * empty: it can be published. Tools of a connector that cannot be reached are not looked for.
+   * The problems of a definition, at most 100. Missing knowledge bases, connectors, tools and actions are problems, too; tools of an
+   * unreachable connector are not checked. An empty list means that the definition can be published.
    */
   validateWorkflow: Array<WorkflowIssueDto>;
   /** The JSON Schema of definitions, for editors. */
@@ -728,41 +737,42 @@ export type QueryValidateWorkflowArgs = {
 export type Mutation = {
   __typename?: 'Mutation';
   /**
-   * Runs a workflow from its start up to a response, metered; calls of tools and actions are made, once under an `Idempotency-Key`. BAD_REQUEST:
-   * WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED and WORKFLOW_LIMIT where a node fails, which is named, and SPEND_CAP_REACHED. UNAVAILABLE:
-   * TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. Where nodes have run, `extensions.details` has their `trace` and `costUsd` as the answer has.
-   * Ends when the caller leaves, and before the next call once their credential is revoked or the tenant suspended.
+   * Runs a workflow from its start up to a response, metered. Calls of tools and actions are real; with an `Idempotency-Key` they are made
+   * only once. BAD_REQUEST: WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED or WORKFLOW_LIMIT with the name of the failed node, and SPEND_CAP_REACHED.
+   * UNAVAILABLE: TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. If nodes have run, `extensions.details` of the error contains `trace` and
+   * `costUsd`, as a result does. The run ends when the caller disconnects, and before its next call after the caller's credential is revoked
+   * or the tenant suspended.
    */
   runWorkflowTask: RunWorkflowTaskResultDto;
-  /** Makes an agent; starts nothing. */
+  /** Creates an agent. Does not start a session. */
   createAgent: AgentDto;
-  /** Changes an agent; a session that runs takes it over with its next turn. */
+  /** Changes an agent. Running sessions use the changes from their next turn. */
   updateAgent: AgentDto;
   /** Deletes an agent. Its sessions stay readable, and running ones continue. */
   deleteAgent: Scalars['Boolean']['output'];
-  /** Makes a workflow. BAD_REQUEST for a bad field, and (`LIMIT_REACHED`) where the tenant has 200. */
+  /** Creates a workflow. BAD_REQUEST for an invalid field, and (`LIMIT_REACHED`) if the tenant has 200 workflows. */
   createWorkflow: WorkflowDto;
   /** Changes name, description or draft. The published version is unchanged. */
   updateWorkflow: WorkflowDto;
   /**
-   * Publishes the draft as the next version, which later sessions run; running sessions keep theirs. Nothing changes if the draft equals the
-   * published version. BAD_REQUEST with every problem of the draft, like `validateWorkflow`, with paths that begin with `draft`.
+   * Publishes the draft as the next version, which later sessions run; running sessions keep their version. Nothing changes if the draft
+   * equals the published version. BAD_REQUEST with every problem of the draft, like `validateWorkflow`, with paths that begin with `draft`.
    */
   publishWorkflow: WorkflowDto;
   /** Copies a version into the draft. The published version is unchanged. NOT_FOUND for an absent workflow or version. */
   restoreWorkflowVersion: WorkflowDto;
-  /** Deletes a workflow; returns true. CONFLICT (`WORKFLOW_ATTACHED`) with the agents that it is attached to. */
+  /** Deletes a workflow; returns true. CONFLICT (`WORKFLOW_ATTACHED`) if agents use the workflow; the error lists these agents. */
   deleteWorkflow: Scalars['Boolean']['output'];
   /**
-   * Generates a definition with the tenant's model, metered. Nothing is saved. BAD_REQUEST, WORKFLOW_NOT_GENERATED if the model wrote no
-   * valid definition after two corrections, or without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
+   * Generates a definition with the tenant's model, metered. Nothing is saved. BAD_REQUEST: WORKFLOW_NOT_GENERATED if the model wrote no valid
+   * definition after two corrections, or without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
    */
   aiGenerateWorkflow: AiGenerateWorkflowResultDto;
   /** Changes a workflow's draft with the tenant's model, metered. Nothing is saved. Refused like `aiGenerateWorkflow`. */
   generateWorkflowDiff: GenerateWorkflowDiffResultDto;
-  /** Starts a completion and returns at once; refused at the spending cap like `generateText`. The completion continues without subscribers. */
+  /** Starts a completion and returns immediately; refused at the monthly cap like `generateText`. The completion continues without subscribers. */
   startTextGeneration: StartTextGenerationResultDto;
-  /** Requests a few words from a provider, metered, without fallbacks and circuit breaker. */
+  /** Requests a few words from a provider, metered. Does not use fallbacks or the circuit breaker. */
   testLlmProvider: TestLlmProviderResultDto;
 };
 
@@ -837,10 +847,10 @@ export type MutationTestLlmProviderArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * Events of one generation. With `after: "0"` all of them are replayed, however late the client subscribes; with an event's `eventId`,
-   * those after it. Without `after`, only new events are sent, so a client that subscribes after the last event (`done`) gets none and stays
-   * subscribed. FORBIDDEN for a `requestId` that the tenant did not start, or that is older than ten minutes. Completes after the event that
-   * is `done`.
+   * Events of one generation. With `after: "0"` all events are replayed, however late the client subscribes; with an `eventId`, the events
+   * after it. Without `after`, only new events are sent, so a client that subscribes after the last event (`done`) receives nothing and stays
+   * subscribed. FORBIDDEN for a `requestId` that is unknown, another tenant's, or older than ten minutes. Completes after the event that is
+   * `done`.
    */
   textGenerationEvents: TextGenerationEventDto;
 };

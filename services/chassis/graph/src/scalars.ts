@@ -3,7 +3,7 @@ import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUnty
 
 const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
-  description: 'A moment, as ISO 8601 in UTC with milliseconds.',
+  description: 'A time as ISO 8601, in UTC with milliseconds.',
   serialize: (value) => (value instanceof Date ? value : new Date(String(value))).toISOString(),
   parseValue: (value) => toDate(value),
   parseLiteral: (node) => toDate(node.kind === Kind.STRING ? node.value : undefined),

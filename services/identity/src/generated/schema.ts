@@ -9,7 +9,7 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  /** A time as ISO 8601, in UTC with milliseconds. */
   DateTime: { input: Date; output: Date; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
@@ -23,11 +23,11 @@ export type AccessToken = {
   __typename?: 'AccessToken';
   /** A JWT (ES256). */
   accessToken: Scalars['String']['output'];
-  /** Seconds until the access token ends. */
+  /** Seconds until the access token expires. */
   expiresIn: Scalars['Float']['output'];
   /** An opaque, single-use token. `refreshToken` exchanges it for its successor. */
   refreshToken: Scalars['String']['output'];
-  /** Seconds until the refresh token ends. */
+  /** Seconds until the refresh token expires. */
   refreshExpiresIn: Scalars['Float']['output'];
 };
 
@@ -35,7 +35,7 @@ export type AccessToken = {
 export type UserStatusType =
   /** May sign in. */
   | 'ACTIVE'
-  /** May not: sign-ins and calls with the right credential are FORBIDDEN, `USER_SUSPENDED`. */
+  /** May not sign in. Sign-ins and calls with a valid credential are FORBIDDEN (`USER_SUSPENDED`). */
   | 'SUSPENDED';
 
 /** The signed-in person. */
@@ -43,11 +43,11 @@ export type User = {
   __typename?: 'User';
   /** The user's id. */
   id: Scalars['Int']['output'];
-  /** Trimmed and in lower case; unique among live users. Null for an account without one. */
+  /** The email address, trimmed and in lower case; unique among users that are not deleted. Null for an account without an email address. */
   email?: Maybe<Scalars['String']['output']>;
-  /** At most 200 characters. */
+  /** The full name: at most 200 characters. */
   fullname: Scalars['String']['output'];
-  /** Null until one is chosen. */
+  /** The username; null until one is chosen. */
   username?: Maybe<Scalars['String']['output']>;
   /** Dial prefix, as given at registration. */
   phoneCode?: Maybe<Scalars['String']['output']>;
@@ -55,17 +55,17 @@ export type User = {
   phoneNumber?: Maybe<Scalars['String']['output']>;
   /** Number of an identity document, as given; stored encrypted. Null if none was given. */
   idNo?: Maybe<Scalars['String']['output']>;
-  /** Kind of that document, as given at the registration. */
+  /** Kind of the identity document, as given at registration. */
   idType?: Maybe<Scalars['String']['output']>;
-  /** Others give it as `referralCode` when they register. */
+  /** The code that other people pass as `referralCode` when they register. */
   referralCode: Scalars['String']['output'];
-  /** A new account is ACTIVE. */
+  /** The status. A new account is ACTIVE. */
   status: UserStatusType;
   /** Whether a second factor is bound. */
   twoFactorEnabled: Scalars['Boolean']['output'];
-  /** When the account was made. */
+  /** Time at which the account was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
@@ -75,14 +75,14 @@ export type AuthProvider =
   | 'PASSWORD'
   /** The external identity provider. */
   | 'IDP_ONE'
-  /** NOT_IMPLEMENTED. */
+  /** Not implemented: calls fail with NOT_IMPLEMENTED. */
   | 'RESERVED_PROVIDER_1'
-  /** NOT_IMPLEMENTED. */
+  /** Not implemented: calls fail with NOT_IMPLEMENTED. */
   | 'RESERVED_PROVIDER_2';
 
 /** Subscription plans, lowest first. A setting of the platform decides whether owners may upgrade themselves. */
 export type TenantPlanEnum =
-  /** Every tenant starts here. */
+  /** The default plan of a new tenant. */
   | 'DEV'
   | 'PRO'
   | 'ENTERPRISE';
@@ -96,20 +96,20 @@ export type PrimaryBillingAccountEnum =
 
 /** The provider that serves a model. */
 export type LlmProviderType =
-  /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
+  /** A catalogue of hosted models; the only provider for which a model can be chosen (`llmModelOverride`). */
   | 'CLOUD_HOSTED_MODELS'
   /** The platform's own endpoint with one fixed model. */
   | 'HOSTED_SMALL_MODEL'
   /** A model vendor's own API. */
   | 'DIRECT_MODEL_API';
 
-/** Exactly one of email and phoneNumber. */
+/** Credentials for a sign-in, with exactly one of email and phoneNumber. */
 export type SignInInput = {
-  /** Compared trimmed and in lower case. */
+  /** The email address; compared without surrounding spaces and in lower case. */
   email?: InputMaybe<Scalars['String']['input']>;
-  /** E.164, or a national number that exactly one user has. */
+  /** The phone number: in E.164, or a national number that only one user has. */
   phoneNumber?: InputMaybe<Scalars['String']['input']>;
-  /** A wrong one is answered just like an unknown account: UNAUTHENTICATED. */
+  /** The password. A wrong password and an unknown account get the same error, UNAUTHENTICATED. */
   password: Scalars['String']['input'];
 };
 
@@ -119,23 +119,23 @@ export type RefreshAccessTokenInput = {
   refreshToken: Scalars['String']['input'];
 };
 
-/** A new person. An email, phone or identity document that a live user has already is CONFLICT. */
+/** A new user. CONFLICT if another user already has the email, phone number or identity document. */
 export type RegisterInput = {
-  /** At most 254 characters; kept trimmed and in lower case. */
+  /** The email address, at most 254 characters; stored trimmed and in lower case. */
   email: Scalars['String']['input'];
-  /** 8 to 128 characters, not the email, not a common password. */
+  /** The password: 8 to 128 characters, not the email, not a common password. */
   password: Scalars['String']['input'];
-  /** At most 200 characters, not blank; names the first workspace too. */
+  /** The full name, at most 200 characters, not blank. The name of the first tenant contains it, too. */
   fullname: Scalars['String']['input'];
   /** Dial prefix, e.g. `+44`. */
   phoneCode: Scalars['String']['input'];
-  /** National number; together with phoneCode it must be a possible one. */
+  /** National number; together with phoneCode it must be a possible number. */
   phoneNumber: Scalars['String']['input'];
   /** Push-notification token of the device; stored, never returned. */
   fcmToken?: InputMaybe<Scalars['String']['input']>;
-  /** Number of an identity document; goes with idType. Kept as given; compared whatever its case, width and digits. */
+  /** Number of an identity document, together with idType. Stored as given; compared in upper case and in Unicode form NFKC. */
   idNo?: InputMaybe<Scalars['String']['input']>;
-  /** Kind of that document, at most 64 characters. Equal numbers of different kinds are different documents. */
+  /** Kind of the identity document, at most 64 characters. Equal numbers of different kinds are different documents. */
   idType?: InputMaybe<Scalars['String']['input']>;
   /** Another user's referral code. */
   referralCode?: InputMaybe<Scalars['String']['input']>;
@@ -145,46 +145,49 @@ export type RegisterInput = {
 export type ValidateSecuredTokenInput = {
   /** The code or token as received. */
   token: Scalars['String']['input'];
-  /** Email or phone that it was sent to. For a code without id it is needed, and the newest code sent there counts. */
+  /**
+   * Email address or phone number to which the code was sent. Required for a code without `id`: the newest code sent to the contact is then
+   * checked.
+   */
   contact?: InputMaybe<Scalars['String']['input']>;
-  /** Id of the code, as `generateOTP` answered it; with contact both must belong together. */
+  /** Id of the code, as returned by `generateOTP`. If `contact` is also given, both must belong to the same code. */
   id?: InputMaybe<Scalars['Float']['input']>;
 };
 
 /** Purpose of a code or link. It is valid for no other purpose. */
 export type TokenPurpose =
-  /** To prove who one is when signing in. */
+  /** To verify a person who signs in. */
   | 'SIGN_IN'
   /** Registration. Only sent to contacts without an account. */
   | 'SIGN_UP'
   /** To set a new password by `forgotPasswordWithOTP`. */
   | 'RESET_PASSWORD'
-  /** To register by an invitation, which the operator alone sends. */
+  /** To register by an invitation, which only the operator sends. */
   | 'INVITATION'
   /** To change the profile. */
   | 'UPDATE_PROFILE';
 
-/** Exactly one of email and phoneNumber. */
+/** The recipient of a code: exactly one of email and phoneNumber. */
 export type GenerateOtpInput = {
-  /** Compared trimmed and in lower case. */
+  /** The email address; compared without surrounding spaces and in lower case. */
   email?: InputMaybe<Scalars['String']['input']>;
-  /** E.164, or a national number that exactly one user has. */
+  /** The phone number: in E.164, or a national number that only one user has. */
   phoneNumber?: InputMaybe<Scalars['String']['input']>;
-  /** For INVITATION nothing is sent. */
+  /** The purpose of the code. For INVITATION nothing is sent. */
   purpose: TokenPurpose;
 };
 
 /** Input of `resetUserPasswordWithUrl`. */
 export type ResetPasswordEmailInput = {
-  /** Email of the account; without it nothing is sent. */
+  /** Email address of the account; if it is omitted, nothing is sent. */
   email?: InputMaybe<Scalars['String']['input']>;
-  /** Only for RESET_PASSWORD is a link sent. */
+  /** The purpose. A link is sent only for RESET_PASSWORD. */
   purpose: TokenPurpose;
 };
 
 /** Input of `forgotPasswordWithOTP`. */
 export type PasswordWithOtpInput = {
-  /** 8 to 128 characters, not the email, not a common password. */
+  /** The password: 8 to 128 characters, not the email, not a common password. */
   newPassword: Scalars['String']['input'];
   /** A code or link token of the purpose RESET_PASSWORD. */
   token: ValidateSecuredTokenInput;
@@ -192,16 +195,16 @@ export type PasswordWithOtpInput = {
 
 /** Input of `changePassword`. */
 export type PasswordInput = {
-  /** 8 to 128 characters, not the email, not a common password. */
+  /** The password: 8 to 128 characters, not the email, not a common password. */
   newPassword: Scalars['String']['input'];
 };
 
 /** A secret for an authenticator app. */
 export type TwoFactorInfo = {
   __typename?: 'TwoFactorInfo';
-  /** In base32, for people who type it in. */
+  /** The secret in base32, for manual entry. */
   secret: Scalars['String']['output'];
-  /** The same as an otpauth URI (SHA-1, six digits, 30 seconds), to be shown as a QR code. */
+  /** The secret as an otpauth URI (SHA-1, six digits, 30 seconds), to be shown as a QR code. */
   output: Scalars['String']['output'];
 };
 
@@ -209,7 +212,7 @@ export type TwoFactorInfo = {
 export type BindTwoFactorInput = {
   /** The secret that `generateTwoFactor` returned to this user within the last 10 minutes. */
   secret: Scalars['String']['input'];
-  /** A current code of that secret. */
+  /** A current code of the secret. */
   code: Scalars['String']['input'];
 };
 
@@ -219,69 +222,69 @@ export type UnbindTwoFactorInput = {
   code: Scalars['String']['input'];
 };
 
-/** A workspace: everything but people belongs to one. */
+/** A workspace. All data except users belongs to one tenant. */
 export type TenantDto = {
   __typename?: 'TenantDto';
   /** The tenant's id. */
   id: Scalars['Int']['output'];
-  /** At most 255 characters; need not be unique. */
+  /** The tenant's name: at most 255 characters, not necessarily unique. */
   name: Scalars['String']['output'];
-  /** DEV unless it was raised. */
+  /** The plan. Default: DEV. */
   plan: TenantPlanEnum;
-  /** True while the tenant's own switch or the operator's is on. */
+  /** True while the owner or the operator has suspended the tenant. */
   isSuspended: Scalars['Boolean']['output'];
   /** Provider of agents without an override; null: the platform's default. */
   llmProviderOverride?: Maybe<LlmProviderType>;
-  /** Used only with CLOUD_HOSTED_MODELS. */
+  /** The model; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: Maybe<Scalars['String']['output']>;
-  /** PLATFORM until it is chosen otherwise; never inferred from how people sign in. */
+  /** The system that bills the tenant. Default: PLATFORM; never inferred from how people sign in. */
   primaryBillingAccount: PrimaryBillingAccountEnum;
   /** Requested region of the tenant's data, a code of up to 32 characters. */
   region?: Maybe<Scalars['String']['output']>;
-  /** When the tenant was made. */
+  /** Time at which the tenant was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
-  /** Set once the tenant has been deleted. */
+  /** Time of the deletion; null if the tenant is not deleted. */
   deletedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
-/** A new tenant. BAD_REQUEST, `TENANT_LIMIT` for a user who owns too many or has made too many in 30 days (by default 5 and 10). */
+/** A new tenant. BAD_REQUEST (`TENANT_LIMIT`) for a user who owns too many tenants, or has created too many in 30 days (by default 5 and 10). */
 export type CreateTenantInput = {
-  /** At most 255 characters, not blank. */
+  /** The name: at most 255 characters, not blank. */
   name: Scalars['String']['input'];
-  /** Default DEV. */
+  /** The plan. Default: DEV. */
   plan?: InputMaybe<TenantPlanEnum>;
-  /** At most 32 characters; if the operator has listed regions, one of them. */
+  /** The region's code, at most 32 characters. If the operator has listed regions, it must be one of these. */
   region?: InputMaybe<Scalars['String']['input']>;
-  /** Provider for its agents; default: the platform's. */
+  /** Provider of agents without an override; default: the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
-  /** At most 255 characters, not blank. Used only with CLOUD_HOSTED_MODELS. */
+  /** The model, at most 255 characters, not blank; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Omitted fields stay; null clears region and the overrides. */
+/** Changes of a tenant. Omitted fields are unchanged; null clears region and the overrides. */
 export type UpdateTenantInput = {
-  /** At most 255 characters, not blank. */
+  /** The name: at most 255 characters, not blank. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** Owner only. A raise may be for the operator alone: FORBIDDEN, `PLAN_CHANGE_BY_OPERATOR`. */
+  /** The plan; owner only. FORBIDDEN (`PLAN_CHANGE_BY_OPERATOR`) if only the operator may raise plans. */
   plan?: InputMaybe<TenantPlanEnum>;
-  /** At most 32 characters; if the operator has listed regions, one of them. */
+  /** The region's code, at most 32 characters. If the operator has listed regions, it must be one of these. */
   region?: InputMaybe<Scalars['String']['input']>;
-  /** The tenant's own switch; owner only. The operator's cannot be lifted: FORBIDDEN, `SUSPENDED_BY_OPERATOR`. */
+  /** Whether the owner suspends the tenant; owner only. FORBIDDEN (`SUSPENDED_BY_OPERATOR`) to lift the operator's suspension. */
   isSuspended?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Provider for its agents; null: the platform's. */
+  /** Provider of agents without an override; null: the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
-  /** At most 255 characters, not blank. Used only with CLOUD_HOSTED_MODELS. */
+  /** The model, at most 255 characters, not blank; used only with CLOUD_HOSTED_MODELS. */
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** A new API key of the tenant in use. */
 export type GenerateApiKeyResult = {
   __typename?: 'GenerateApiKeyResult';
-  /** The key itself; shown here and never again. */
+  /** The key itself, which is returned only here. */
   key: Scalars['String']['output'];
-  /** Says that the key is shown once and that the previous one no longer works. */
+  /** A notice that the key is shown only once and that the previous key no longer works. */
   warning: Scalars['String']['output'];
 };
 
@@ -290,20 +293,20 @@ export type ApiUsageSummaryDto = {
   __typename?: 'ApiUsageSummaryDto';
   /** Cost in USD in this calendar month (UTC). */
   costThisMonthUsd: Scalars['Float']['output'];
-  /** Spend cap in USD; at the cap, model calls are refused until the month ends. It is the plan's cap unless another was agreed. */
+  /** Spend cap in USD; at the cap, model calls are refused until the month ends. The plan's cap, unless another one was agreed. */
   monthlySpendCapUsd: Scalars['Float']['output'];
-  /** Over the tenant's lifetime, most calls first. */
+  /** Calls since the tenant's creation, by model and operation; most calls first. */
   breakdown: Array<ApiUsageBreakdownItemDto>;
 };
 
 /** The calls of one model for one operation. */
 export type ApiUsageBreakdownItemDto = {
   __typename?: 'ApiUsageBreakdownItemDto';
-  /** The model that served them. */
+  /** The model that served the calls. */
   model: Scalars['String']['output'];
   /** Purpose of the calls: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test` and the like. */
   operation: Scalars['String']['output'];
-  /** Calls that were served; refused ones do not count. */
+  /** Number of served calls; refused calls do not count. */
   count: Scalars['Int']['output'];
 };
 
@@ -321,40 +324,40 @@ export type VoiceTier =
   /** A neural voice of the generation after WAVENET. */
   | 'NEURAL2';
 
-/** The tenant's avatar and voice defaults; what an agent sets itself goes before them. */
+/** The tenant's avatar and voice defaults. An agent's own settings override them. */
 export type AvatarConfigDto = {
   __typename?: 'AvatarConfigDto';
-  /** The id of these defaults; a tenant has them once. */
+  /** The id of the defaults; a tenant has one set of defaults. */
   id: Scalars['Int']['output'];
-  /** At first FEMALE. */
+  /** The gender. Default: FEMALE. */
   gender: AvatarGender;
-  /** File name of a 3D model; `agentConfigOptions` suggests some, and others are taken too. */
+  /** File name of a 3D model. `agentConfigOptions` suggests names; other names are accepted, too. */
   glbModel: Scalars['String']['output'];
-  /** At first STANDARD. */
+  /** The quality of the voice. Default: STANDARD. */
   voiceTier: VoiceTier;
   /** Language of speech, e.g. `en-US`. */
   languageCode: Scalars['String']['output'];
-  /** 1 is normal speed; 0.25 to 4. */
+  /** Speed of speech, 0.25 to 4; 1 is normal. */
   speakingRate: Scalars['Float']['output'];
-  /** Replaces the address of the live-talking module. */
+  /** A URL that replaces the address of the live-talking module. */
   liveTalkingUrl?: Maybe<Scalars['String']['output']>;
-  /** When the tenant was made. */
+  /** Time at which the tenant was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** Omitted fields stay; null clears liveTalkingUrl. */
+/** Changes of the defaults. Omitted fields are unchanged; null clears liveTalkingUrl. */
 export type UpsertAvatarConfigInput = {
-  /** Null is refused. */
+  /** The gender. Null is refused. */
   gender?: InputMaybe<AvatarGender>;
-  /** File name without a folder, at most 255 characters; `agentConfigOptions` suggests some. Null is refused. */
+  /** File name of a 3D model, without a folder, at most 255 characters; `agentConfigOptions` suggests names. Null is refused. */
   glbModel?: InputMaybe<Scalars['String']['input']>;
-  /** Null is refused. */
+  /** The quality of the voice. Null is refused. */
   voiceTier?: InputMaybe<VoiceTier>;
   /** BCP 47 language code such as `en-US`, at most 35 characters. Null is refused. */
   languageCode?: InputMaybe<Scalars['String']['input']>;
-  /** 0.25 to 4; 1 is normal speed. Null is refused. */
+  /** Speed of speech, 0.25 to 4; 1 is normal. Null is refused. */
   speakingRate?: InputMaybe<Scalars['Float']['input']>;
   /** An http, https, ws or wss URL without user name and password, at most 2,048 characters. */
   liveTalkingUrl?: InputMaybe<Scalars['String']['input']>;
@@ -371,9 +374,9 @@ export type Query = {
   getAuthProfile?: Maybe<User>;
   /** The tenant in use; null for a user without one. */
   myTenant?: Maybe<TenantDto>;
-  /** The live tenants that the user owns or is a member of, oldest first. */
+  /** The tenants that the user owns or is a member of, oldest first, without deleted ones. */
   myTenants: Array<TenantDto>;
-  /** The tenant's cost of models, and its limit. */
+  /** The tenant's spend on models, and its cap. */
   apiUsageSummary: ApiUsageSummaryDto;
   /** The tenant's avatar and voice defaults. */
   avatarConfig: AvatarConfigDto;
@@ -390,65 +393,71 @@ export type Mutation = {
   /** Signs in with a password. */
   login: AccessToken;
   /**
-   * Exchanges a refresh token for a new pair; the old one becomes invalid. For 10 seconds, while its successor is unused, the old one
-   * returns the same successor again, for a client that lost the response. Any other reuse counts as theft and ends the sign-in, in all tabs
-   * that share it. So browser apps should refresh under a Web Lock, after reading the stored token again.
+   * Exchanges a refresh token for a new pair of tokens; the old refresh token becomes invalid. For 10 seconds, while its successor is unused,
+   * the old token returns the same successor again, for clients that lost the response. Any other reuse counts as theft and ends the sign-in,
+   * in all browser tabs that share it. Therefore browser apps should refresh under a Web Lock, after reading the stored token again.
    */
   refreshToken: AccessToken;
-  /** Creates a user and a tenant named <fullname>'s Workspace, and signs in. Consumes the token, if one is given or required. */
+  /** Creates a user and a tenant named <fullname>'s Workspace, and signs in. Consumes the token if a token is given or required. */
   register: AccessToken;
   /** Sends a code of six digits, valid for 10 minutes and one use. Returns the random id of the code, also for unknown contacts. */
   generateOTP: Scalars['Int']['output'];
-  /** Returns true for a valid code or link token, which stays valid. All others get the same BAD_REQUEST; five wrong codes lock a code. */
+  /**
+   * Returns true for a valid code or link token, which stays valid. All invalid ones get the same BAD_REQUEST; five wrong attempts lock a
+   * code.
+   */
   validateSecuredToken: Scalars['Boolean']['output'];
-  /** Mails a link for setting one new password within an hour. Returns true whether or not the email has an account. */
+  /** Mails a link that is valid for one new password within an hour. Returns true whether or not the email belongs to an account. */
   resetUserPasswordWithUrl: Scalars['Boolean']['output'];
   /** Sets a new password with a code or link that was sent to the user, and ends all sign-ins. The second factor is unchanged. */
   forgotPasswordWithOTP: Scalars['Boolean']['output'];
   /**
-   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that is linked to its
-   * identity; else to the account with its verified email, which is then linked; else to a new account in its company's tenant.
-   * UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST (`IDP_ONE_NOT_CONFIGURED`)
-   * without such a provider.
+   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that is linked to the
+   * ticket's identity; else to the account with the ticket's verified email, which is then linked; else to a new account in the tenant of the
+   * person's company. UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST
+   * (`IDP_ONE_NOT_CONFIGURED`) without such a provider.
    */
   loginWithIdpOne: AccessToken;
   /**
-   * Adds a login method. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none. Returns true
-   * if the account already has it. CONFLICT: the identity belongs to another account, or the account has another identity.
+   * Adds a login method. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none. Also returns
+   * true if the account already has the login method. CONFLICT: the identity belongs to another account, or the account has another identity.
    */
   linkIdentity: Scalars['Boolean']['output'];
-  /** Removes a login method; true if the account has none of that kind. Removing the last one is BAD_REQUEST, `LAST_LOGIN_METHOD`. */
+  /** Removes a login method; also returns true if the account does not have it. BAD_REQUEST (`LAST_LOGIN_METHOD`) for the last login method. */
   unlinkIdentity: Scalars['Boolean']['output'];
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
-  /** Chooses who bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills it. */
+  /**
+   * Chooses the system that bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills
+   * the tenant.
+   */
   setPrimaryBillingAccount: TenantDto;
-  /** Offers the secret of a second factor, for 10 minutes. Nothing changes before it is bound. */
+  /** Returns a secret for a second factor, which can be bound for 10 minutes. Nothing changes before the secret is bound. */
   generateTwoFactor: TwoFactorInfo;
   /**
-   * Binds an offered secret: from then on each other sign-in is FORBIDDEN, `TWO_FACTOR_REQUIRED`, until `verifyTwoFactor`. BAD_REQUEST
-   * while one is bound (`TWO_FACTOR_BOUND`).
+   * Binds a secret of `generateTwoFactor`. From then on, every other sign-in is FORBIDDEN (`TWO_FACTOR_REQUIRED`) until it calls
+   * `verifyTwoFactor`. BAD_REQUEST (`TWO_FACTOR_BOUND`) if a secret is already bound.
    */
   bindTwoFactor: Scalars['Boolean']['output'];
   /**
-   * Completes a sign-in of a user with a second factor; others need not call it. Each code is accepted once; a wrong one is
-   * BAD_REQUEST, and after five no code is accepted for 15 minutes. Without a bound secret: BAD_REQUEST, `TWO_FACTOR_NOT_BOUND`.
+   * Completes a sign-in of a user with a second factor; other users need not call it. A code is accepted once. A wrong code is BAD_REQUEST;
+   * after five wrong codes, no code is accepted for 15 minutes. BAD_REQUEST (`TWO_FACTOR_NOT_BOUND`) if no secret is bound.
    */
   verifyTwoFactor: Scalars['Boolean']['output'];
-  /** Removes the second factor. Codes as in `verifyTwoFactor`. */
+  /** Removes the second factor. The rules for codes are those of `verifyTwoFactor`. */
   unbindTwoFactor: Scalars['Boolean']['output'];
-  /** Makes a tenant that the caller owns, and turns this sign-in to it. */
+  /** Creates a tenant that the caller owns, and switches this sign-in to it. */
   createTenant: TenantDto;
   /** Changes the tenant in use. */
   updateTenant: TenantDto;
   /** Deletes the tenant in use; owner only. */
   deleteTenant: Scalars['Boolean']['output'];
   /**
-   * Switches this sign-in to another live tenant of the user; NOT_FOUND otherwise. New sign-ins begin in that tenant; other existing ones
-   * are unchanged.
+   * Switches this sign-in to another tenant of the user; NOT_FOUND if the user has no such tenant. New sign-ins begin in that tenant; other
+   * existing sign-ins are unchanged.
    */
   switchTenant: TenantDto;
-  /** Makes the tenant's API key; the previous one stops working at once. Owner only. */
+  /** Creates the tenant's API key; the previous key immediately stops working. Owner only. */
   generateApiKey: GenerateApiKeyResult;
   /** Changes the tenant's avatar and voice defaults. */
   upsertAvatarConfig: AvatarConfigDto;

@@ -9,7 +9,7 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  /** A time as ISO 8601, in UTC with milliseconds. */
   DateTime: { input: Date; output: Date; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
@@ -21,15 +21,15 @@ export type Scalars = {
 /** A named collection of documents that replies can use. */
 export type KnowledgeBaseDto = {
   __typename?: 'KnowledgeBaseDto';
-  /** The base's id; positive, like every id here. */
+  /** The base's id. All ids are positive. */
   id: Scalars['Int']['output'];
-  /** At most 200 characters; need not be unique. */
+  /** The base's name: at most 200 characters, not necessarily unique. */
   name: Scalars['String']['output'];
   /** A description, as given. */
   description?: Maybe<Scalars['String']['output']>;
-  /** When the base was made. */
+  /** Time at which the base was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
@@ -40,36 +40,42 @@ export type KnowledgeDocumentDto = {
   id: Scalars['Int']['output'];
   /** A label, as given. */
   fileName: Scalars['String']['output'];
-  /** For an upload, the type of the stored object; for a web page, that of the response; for given text, `text/markdown` if the name ends in `.md`, else `text/plain`. */
+  /**
+   * The content type. For an upload: the stored object's. For a web page: the response's. For given text: `text/markdown` if the name ends in
+   * `.md`, else `text/plain`.
+   */
   mimeType: Scalars['String']['output'];
-  /** For an upload, the size of the stored object; otherwise that of the text in UTF-8. */
+  /** For an upload, the size of the stored object; otherwise the size of the text in UTF-8. */
   fileSizeBytes: Scalars['Int']['output'];
-  /** PENDING and PARSING while its text is being read, READY once passages can be found, or FAILED. */
+  /** The status: PENDING and PARSING until the text has been read, READY once passages can be found, or FAILED. */
   parseStatus: Scalars['String']['output'];
-  /** Why it is FAILED; null otherwise. */
+  /** Why the document is FAILED; null otherwise. */
   parseError?: Maybe<Scalars['String']['output']>;
-  /** Content of the uploaded file or page that is missing in the text, one sentence each; the text ends with them too. Empty if nothing is missing, for a replaced text, and until READY. */
+  /**
+   * Warnings about content of the uploaded file or page that the text lacks, one sentence each; the text also ends with these sentences. Empty
+   * if nothing is missing, for a replaced text, and until READY.
+   */
   parseWarnings: Array<Scalars['String']['output']>;
-  /** The whole text. Only `knowledgeDocument` returns it: it is empty in lists, and while PENDING or PARSING. */
+  /** The whole text, which only `knowledgeDocument` returns. Empty in lists, and while PENDING or PARSING. */
   rawText: Scalars['String']['output'];
-  /** When the document was stored. */
+  /** Time at which the document was stored. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
 /** A passage that was found. */
 export type KnowledgeChunkPreviewDto = {
   __typename?: 'KnowledgeChunkPreviewDto';
-  /** The chunk's id; a document that is chunked again has new ones. */
+  /** The chunk's id. A document that is chunked again gets new chunk ids. */
   chunkId: Scalars['Int']['output'];
-  /** Its document. */
+  /** The chunk's document. */
   documentId: Scalars['Int']['output'];
   /** Text of the passage. */
   content: Scalars['String']['output'];
   /** Cosine similarity to the query, -1 to 1; higher is more relevant. */
   score: Scalars['Float']['output'];
-  /** Its index in the document, from 0. */
+  /** The chunk's index in the document, from 0. */
   chunkIndex: Scalars['Int']['output'];
   /** The document's file name. */
   documentName: Scalars['String']['output'];
@@ -77,7 +83,7 @@ export type KnowledgeChunkPreviewDto = {
 
 /** How passages are ranked. */
 export type RetrievalMode =
-  /** By cosine similarity alone. */
+  /** By cosine similarity only. */
   | 'COSINE'
   /** By cosine similarity and full text together, by reciprocal rank fusion; `score` stays the cosine similarity. */
   | 'HYBRID';
@@ -85,7 +91,7 @@ export type RetrievalMode =
 /** Vectors of texts. */
 export type EmbedResultDto = {
   __typename?: 'EmbedResultDto';
-  /** One per text, in the order of the texts; each of 768 numbers and of length 1. */
+  /** One vector per text, in the order of the texts. Vectors have 768 numbers and length 1. */
   vectors: Array<Array<Scalars['Float']['output']>>;
   /** The usage. */
   usage: EmbedUsageDto;
@@ -94,41 +100,44 @@ export type EmbedResultDto = {
 /** The usage of an embedding. */
 export type EmbedUsageDto = {
   __typename?: 'EmbedUsageDto';
-  /** The endpoint's count, else characters / 4. */
+  /** Input tokens: the endpoint's count, else characters / 4. */
   inputTokens: Scalars['Int']['output'];
-  /** Always 0. */
+  /** Output tokens, always 0. */
   outputTokens: Scalars['Int']['output'];
-  /** The cost by the model's price; 0 for the built-in embedding. */
+  /** The cost in USD by the model's price; 0 for the built-in embedding. */
   costUsd: Scalars['Float']['output'];
 };
 
-/** Lengths count Unicode code points. */
+/** A new base. Lengths count Unicode code points. */
 export type CreateKnowledgeBaseInput = {
-  /** At most 200 characters; not blank. */
+  /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
-  /** At most 2,000 characters. */
+  /** The description: at most 2,000 characters. */
   description?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** A text to store as a document. */
 export type IngestDocumentInput = {
-  /** The base that it goes into. */
+  /** The base of the new document. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label of one line, at most 255 characters; not blank. `.md` at its end makes it Markdown. */
+  /** The document's label: one line of at most 255 characters, not blank. With the suffix `.md`, the text is Markdown. */
   fileName: Scalars['String']['input'];
-  /** At most 500,000 characters; not blank. */
+  /** The text: at most 500,000 characters, not blank. */
   text: Scalars['String']['input'];
 };
 
-/** A file to be uploaded. */
+/** A file to upload. */
 export type RequestKnowledgeDocumentUploadInput = {
-  /** The base that it goes into. */
+  /** The base of the new document. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label of one line, at most 255 characters; not blank. */
+  /** The document's label: one line of at most 255 characters, not blank. */
   fileName: Scalars['String']['input'];
-  /** PDF, DOCX, Markdown, CSV or XLSX, as its MIME type; the PUT must carry it as its content type. */
+  /** The MIME type of PDF, DOCX, Markdown, CSV or XLSX; the PUT must send it as its content type. */
   mimeType: Scalars['String']['input'];
-  /** At most 20 MB (20 × 2^20). Reserved until the upload is confirmed, refused or a day old; the file may be larger by an eighth, or 256 KB if that is more. */
+  /**
+   * The file's size, at most 20 MB (20 × 2^20). It is reserved until the upload is confirmed, refused or a day old. The file may be larger by
+   * an eighth, or by 256 KB if that is more.
+   */
   declaredSizeBytes: Scalars['Int']['input'];
 };
 
@@ -137,15 +146,15 @@ export type RequestKnowledgeDocumentUploadResult = {
   __typename?: 'RequestKnowledgeDocumentUploadResult';
   /** A URL for one PUT of the file's bytes, valid for 15 minutes. */
   uploadUrl: Scalars['String']['output'];
-  /** Names the upload when it is confirmed. */
+  /** Identifies the upload in `confirmKnowledgeDocumentUpload`. */
   objectStorageKey: Scalars['String']['output'];
 };
 
 /** A file that has been uploaded. */
 export type ConfirmKnowledgeDocumentUploadInput = {
-  /** The base that the upload was requested for. */
+  /** The base for which the upload was requested. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** A label of one line, at most 255 characters; not blank. */
+  /** The document's label: one line of at most 255 characters, not blank. */
   fileName: Scalars['String']['input'];
   /** The requested type. */
   mimeType: Scalars['String']['input'];
@@ -164,19 +173,19 @@ export type ConfirmKnowledgeDocumentUploadResult = {
 
 /** A web page to store as a document. */
 export type IngestDocumentFromUrlInput = {
-  /** The base that it goes into. */
+  /** The base of the new document. */
   knowledgeBaseId: Scalars['Int']['input'];
-  /** http or https, of a public address; at most 2,048 characters. */
+  /** The page's URL: http or https, with a public address, at most 2,048 characters. */
   url: Scalars['String']['input'];
-  /** A label of one line, at most 255 characters; default: the page's title, else the host. */
+  /** The document's label: one line of at most 255 characters. Default: the page's title, else the host. */
   fileName?: InputMaybe<Scalars['String']['input']>;
 };
 
 export type Query = {
   __typename?: 'Query';
-  /** The tenant's live bases, oldest first. */
+  /** The tenant's bases, oldest first, without deleted ones. */
   knowledgeBases: Array<KnowledgeBaseDto>;
-  /** A base's documents, newest first, without their text. NOT_FOUND for a base that is not there. */
+  /** A base's documents, newest first, without their text. NOT_FOUND if the base does not exist. */
   knowledgeDocuments: Array<KnowledgeDocumentDto>;
   /** One document with its text. */
   knowledgeDocument: KnowledgeDocumentDto;
@@ -211,27 +220,28 @@ export type QueryEmbedArgs = {
 
 export type Mutation = {
   __typename?: 'Mutation';
-  /** Makes a base, within the plan's number of bases. */
+  /** Creates a base, within the plan's number of bases. */
   createKnowledgeBase: KnowledgeBaseDto;
-  /** Deletes a base; its documents stay stored, and count, until they are deleted. */
+  /** Deletes a base. Its documents stay stored, and count towards quotas, until they are deleted. */
   deleteKnowledgeBase: Scalars['Boolean']['output'];
   /** Stores a text as a READY document, within the plan's chunks and storage. Returns the number of its chunks. */
   ingestDocument: Scalars['Int']['output'];
   /**
-   * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant (the operator may change this) wait to be
-   * confirmed, those refused or without a file for half an hour, the others for a day; or if it requested four times as many within half
-   * an hour. BAD_REQUEST if the declared size exceeds the plan's remaining storage, which excludes the reservations of other uploads.
+   * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant wait for their confirmation, or if the tenant requested
+   * four times as many within half an hour; the operator may change the number. An upload that was refused or has no file counts for half an
+   * hour, others count for a day. BAD_REQUEST if the declared size exceeds the plan's remaining storage, which excludes the reservations of
+   * other uploads.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /**
-   * Makes a document of an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file that is empty,
-   * too large, larger than declared, of another type, or beyond the plan's remaining storage is refused and removed: request another
+   * Creates a document from an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file that is empty,
+   * too large, larger than declared, of another type, or larger than the plan's remaining storage is refused and removed; request another
    * upload.
    */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
   /** Deletes a document with its chunks, and releases its share of the quotas. */
   deleteKnowledgeDocument: Scalars['Boolean']['output'];
-  /** Queues a FAILED document for parsing again; chunks and embeds a READY one anew from its text. BAD_REQUEST while PENDING or PARSING. */
+  /** Queues a FAILED document for parsing again; chunks and embeds the text of a READY document again. BAD_REQUEST while PENDING or PARSING. */
   resyncKnowledgeDocument: Scalars['Boolean']['output'];
   /** Replaces a document's text, at most 500,000 characters, and makes it READY. BAD_REQUEST while PENDING or PARSING. */
   updateKnowledgeDocumentText: Scalars['Boolean']['output'];

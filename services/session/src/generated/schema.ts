@@ -9,7 +9,7 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  /** A time as ISO 8601, in UTC with milliseconds. */
   DateTime: { input: Date; output: Date; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
@@ -20,35 +20,35 @@ export type Scalars = {
 
 /** State of a conversation; ENDED and EXPIRED are final. */
 export type SessionStatus =
-  /** Being started; `startSession` returns when it is ACTIVE. */
+  /** The session is being started; `startSession` returns when it is ACTIVE. */
   | 'PENDING'
-  /** Takes messages. */
+  /** The session accepts messages. */
   | 'ACTIVE'
-  /** Was ended by `endSession`, or with its tenant. */
+  /** The session was ended by `endSession`, or because its tenant was deleted. */
   | 'ENDED'
-  /** Ended by itself: without an event for too long (by default 24 hours), or too old (30 days). */
+  /** The session ended by itself, because it had no event for too long (by default 24 hours), or was too old (30 days). */
   | 'EXPIRED';
 
 /** Author of a message. */
 export type MessageRole =
   /** The person. */
   | 'USER'
-  /** The agent, its greeting included. */
+  /** The agent, including its greeting. */
   | 'MODEL';
 
 /** Reason why a model's text ended. */
 export type FinishReason =
   /** The model completed its text. */
   | 'STOP'
-  /** The model's limit of tokens was reached: the text is cut. */
+  /** The model's token limit was reached, so the text is incomplete. */
   | 'LENGTH'
-  /** The model or a filter of its provider cut the text, or the text is its refusal. */
+  /** The model or its provider's filter cut the text, or the text is the model's refusal. */
   | 'CONTENT_FILTER';
 
 /** A persona that people talk to. */
 export type AgentDto = {
   __typename?: 'AgentDto';
-  /** The agent's id; positive, like every id here. */
+  /** The agent's id. All ids are positive. */
   id: Scalars['Int']['output'];
 };
 
@@ -57,9 +57,9 @@ export type SessionDto = {
   __typename?: 'SessionDto';
   /** The session's id. */
   id: Scalars['Int']['output'];
-  /** Id of the agent that it was started with. */
+  /** Id of the session's agent. */
   agentId: Scalars['Float']['output'];
-  /** Also once it has been deleted. */
+  /** The session's agent, also if it is deleted. */
   agent?: Maybe<AgentDto>;
   /** The current status; changes are sent on `sessionEvents`. */
   status: SessionStatus;
@@ -72,19 +72,19 @@ export type SessionDto = {
    * already read.
    */
   messages: Array<MessageDto>;
-  /** Accepted calls of interruptSession. */
+  /** Number of accepted calls of interruptSession. */
   interruptCount: Scalars['Int']['output'];
   /** Size of the last context sent to a model, in tokens. */
   totalTokensInContext: Scalars['Int']['output'];
-  /** When it became ACTIVE. */
+  /** Time at which the session became ACTIVE. */
   startedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When it became ENDED or EXPIRED; null until then. */
+  /** Time at which the session became ENDED or EXPIRED; null until then. */
   endedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When something last happened in it; null before the first event. */
+  /** Time of the session's last event; null before the first event. */
   lastEventAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When the session was made. */
+  /** Time at which the session was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
@@ -98,7 +98,7 @@ export type SessionDtoMessagesArgs = {
 /** One message of a session. */
 export type MessageDto = {
   __typename?: 'MessageDto';
-  /** The message's id; later ones of a session are higher. */
+  /** The message's id; later messages of a session have higher ids. */
   id: Scalars['Int']['output'];
   /** Id of the message's session. */
   sessionId: Scalars['Float']['output'];
@@ -106,40 +106,43 @@ export type MessageDto = {
   role: MessageRole;
   /** The text. An interrupted reply has the text up to its interruption. */
   text: Scalars['String']['output'];
-  /** Place in the session, from 0 without gap. */
+  /** Index in the session, from 0 without gaps. */
   turnIndex: Scalars['Float']['output'];
   /** Input tokens: the provider's count, otherwise characters / 4; 0 for USER. */
   tokensIn: Scalars['Float']['output'];
   /** Output tokens: the provider's count, otherwise characters / 4; 0 for USER. */
   tokensOut: Scalars['Float']['output'];
-  /** Whether a figure among them is an estimate. Null for USER, a static greeting, and messages before this field. */
+  /** Whether a token count is an estimate. Null for USER, static greetings, and messages stored before this field existed. */
   tokensEstimated?: Maybe<Scalars['Boolean']['output']>;
   /** Cost of the reply in USD. */
   costUsd: Scalars['Float']['output'];
-  /** The model that served it. Null for USER, a static greeting, a reply that was cut short before a model was asked, and messages before this field. */
+  /**
+   * The model that wrote the message. Null for USER, static greetings, replies that were interrupted before a model was called, and messages
+   * stored before this field existed.
+   */
   modelId?: Maybe<Scalars['String']['output']>;
   /** Why the reply ended. Null for USER, static greetings, interrupted replies, and if unknown. */
   finishReason?: Maybe<FinishReason>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
-  /** The passages that the model was given, best first; empty if none were found, null if no search was made. */
+  /** The passages that the model received, best first; empty if none were found, null if no search was made. */
   citations?: Maybe<Array<CitationDto>>;
   /** The tool calls of the reply, in the order in which they began; null if it made none. */
   toolCalls?: Maybe<Array<ToolCallDto>>;
-  /** When the message was made. */
+  /** Time at which the message was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** A passage of a document, as it was when a reply was given it. */
+/** A passage of a document, in the version that the model received. */
 export type CitationDto = {
   __typename?: 'CitationDto';
-  /** The document; it may be deleted since. */
+  /** The document, which may be deleted. */
   documentId: Scalars['Int']['output'];
-  /** Its file name. */
+  /** The document's file name. */
   documentName: Scalars['String']['output'];
-  /** The passage's place in the document, from 0. */
+  /** The passage's index in the document, from 0. */
   chunkIndex: Scalars['Int']['output'];
   /** Cosine similarity to the question, -1 to 1; higher is more relevant. */
   score: Scalars['Float']['output'];
@@ -147,21 +150,21 @@ export type CitationDto = {
   preview: Scalars['String']['output'];
 };
 
-/** How far a call of a tool is; all but STARTED are final. */
+/** Status of a tool call; all statuses except STARTED are final. */
 export type ToolCallStatus =
-  /** It runs. */
+  /** The call runs. */
   | 'STARTED'
   /** The call has a successful result. */
   | 'SUCCEEDED'
   /** The call has no result, or one that reports a failure. */
   | 'FAILED'
-  /** It was cut off, with its reply or by the loss of a process. */
+  /** The call was cancelled with its reply, or lost with its process. */
   | 'CANCELLED';
 
 /** A call of a tool or a custom action, without its arguments and its result. */
 export type ToolCallDto = {
   __typename?: 'ToolCallDto';
-  /** Unique in its reply. */
+  /** The call's id, unique in the reply. */
   callId: Scalars['String']['output'];
   /** The tool's or action's name, as the model knows it. */
   name: Scalars['String']['output'];
@@ -173,13 +176,13 @@ export type ToolCallDto = {
   errorKind?: Maybe<Scalars['String']['output']>;
 };
 
-/** A new conversation. An agent that is not there is NOT_FOUND; one that is INACTIVE, BAD_REQUEST. */
+/** A new conversation. NOT_FOUND if the agent does not exist, BAD_REQUEST if it is INACTIVE. */
 export type StartSessionInput = {
   /** An active agent of the caller's tenant. */
   agentId: Scalars['Int']['input'];
-  /** The caller's own identifier for whom it talks to, at most 1,000 characters; echoed. */
+  /** The caller's own identifier of the person, at most 1,000 characters; returned unchanged. */
   clientExternalId: Scalars['String']['input'];
-  /** Any JSON of at most 64 KB and 64 levels; returned unchanged. Numbers are those of JavaScript: integers above 2^53 are rounded. */
+  /** Any JSON of at most 64 KB and 64 levels; returned unchanged. Numbers are JavaScript numbers, so integers above 2^53 are rounded. */
   metadata?: InputMaybe<Scalars['JSON']['input']>;
 };
 
@@ -187,30 +190,30 @@ export type StartSessionInput = {
 export type SendMessageInput = {
   /** An ACTIVE session of the caller's tenant. */
   sessionId: Scalars['Int']['input'];
-  /** At most 10,000 characters, not blank. */
+  /** The text: at most 10,000 characters, not blank. */
   text: Scalars['String']['input'];
-  /** At most 1,000 characters; echoed on the events of this turn. */
+  /** The caller's own identifier of the turn, at most 1,000 characters; returned in the turn's events. */
   clientTurnId?: InputMaybe<Scalars['String']['input']>;
-  /** Runs the workflow's draft instead of what is published. */
+  /** Runs the workflow's draft instead of the published version. */
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
 /**
- * Whom an embedded session talks to: `agentId`, or a persona of which at least `personaPrompt`. A persona is kept as an agent that is not
- * listed; an identical one is the same agent.
+ * The agent of an embedded session: `agentId`, or a persona with at least `personaPrompt`. A persona is stored as an agent that is not listed;
+ * identical personas share one agent.
  */
 export type SdkStartInput = {
-  /** An active agent of the key's tenant; then without agentName, personaPrompt and position. */
+  /** An active agent of the API key's tenant. If it is given, agentName, personaPrompt and position must be omitted. */
   agentId?: InputMaybe<Scalars['Int']['input']>;
-  /** At most 200 characters; by default Assistant. */
+  /** The agent's name, at most 200 characters. Default: Assistant. */
   agentName?: InputMaybe<Scalars['String']['input']>;
-  /** The system prompt that defines it, at most 20,000 characters. */
+  /** The system prompt that defines the agent, at most 20,000 characters. */
   personaPrompt?: InputMaybe<Scalars['String']['input']>;
-  /** Free-text role label, at most 200 characters; by default Assistant. */
+  /** Free-text role label, at most 200 characters. Default: Assistant. */
   position?: InputMaybe<Scalars['String']['input']>;
-  /** By default INTERVIEW; ignored beside agentId. */
+  /** The use case. Default: INTERVIEW. Ignored with agentId. */
   useCase?: InputMaybe<AgentUseCase>;
-  /** By default STANDARD; ignored beside agentId. */
+  /** The quality of the voice. Default: STANDARD. Ignored with agentId. */
   voiceTier?: InputMaybe<VoiceTier>;
   /** The caller's own identifier of the person (`clientExternalId`), at most 1,000 characters. Default, also if blank: a new identifier. */
   clientId?: InputMaybe<Scalars['String']['input']>;
@@ -234,14 +237,14 @@ export type VoiceTier =
   /** A neural voice of the generation after WAVENET. */
   | 'NEURAL2';
 
-/** Everything that a browser needs for a session. Each setting is the agent's, else the tenant's, else the platform's. */
+/** Everything that a browser needs for a session. Every setting comes from the agent, else from the tenant, else from the platform. */
 export type SdkStartResult = {
   __typename?: 'SdkStartResult';
   /** The new session, which is ACTIVE. */
   sessionId: Scalars['Int']['output'];
-  /** Its agent. */
+  /** The session's agent. */
   agentId: Scalars['Int']['output'];
-  /** Session token, for this session alone; valid for an hour (`refreshAvatarToken`). */
+  /** Session token, only for this session; valid for an hour (`refreshAvatarToken`). */
   avatarToken: Scalars['String']['output'];
   /** Base URL of the voice service. */
   avatarServiceUrl: Scalars['String']['output'];
@@ -257,26 +260,26 @@ export type SdkStartResult = {
   ttsLang: Scalars['String']['output'];
   /** Language of the lip-sync module, e.g. en. */
   lipsyncLang: Scalars['String']['output'];
-  /** 0.25 to 4; 1 is normal. */
+  /** Speed of the voice, 0.25 to 4; 1 is normal. */
   speakingRate: Scalars['Float']['output'];
-  /** How loud the person must be to count as speaking, 0 to 1. */
+  /** Minimum volume at which the person counts as speaking, 0 to 1. */
   vadThreshold: Scalars['Float']['output'];
 };
 
 /** A session token that is about to expire, or has just expired. */
 export type RefreshAvatarTokenInput = {
-  /** At most 4,096 characters. */
+  /** The old token, at most 4,096 characters. */
   avatarToken: Scalars['String']['input'];
 };
 
 /** A new token for the same session. */
 export type RefreshAvatarTokenResult = {
   __typename?: 'RefreshAvatarTokenResult';
-  /** The session, as the old token names it. */
+  /** The session of both tokens. */
   sessionId: Scalars['Int']['output'];
   /** The new token. */
   avatarToken: Scalars['String']['output'];
-  /** How long it is valid, in ms. */
+  /** Validity of the new token in ms. */
   expiresInMs: Scalars['Int']['output'];
 };
 
@@ -284,9 +287,9 @@ export type RefreshAvatarTokenResult = {
 export type SdkSendMessageInput = {
   /** The session of the token. */
   sessionId: Scalars['Int']['input'];
-  /** At most 10,000 characters, not blank. */
+  /** The text: at most 10,000 characters, not blank. */
   text: Scalars['String']['input'];
-  /** At most 1,000 characters; echoed on the events of this turn. */
+  /** The caller's own identifier of the turn, at most 1,000 characters; returned in the turn's events. */
   clientTurnId?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -294,21 +297,21 @@ export type SdkSendMessageInput = {
 export type ProductTicketInput = {
   /** The product's name, e.g. PARTNER_A, at most 100 characters. */
   product: Scalars['String']['input'];
-  /** Single-use, at most 4,096 characters. */
+  /** The single-use ticket, at most 4,096 characters. */
   ticket: Scalars['String']['input'];
 };
 
-/** The ticket that the identity provider gave the person at the sign-in. */
+/** The tickets that the identity provider issued to the person at the sign-in. */
 export type SdkVerifyIdpIdentityInput = {
   /** The session of the token. */
   sessionId: Scalars['Int']['input'];
-  /** Single-use, at most 4,096 characters. */
+  /** The single-use ticket, at most 4,096 characters. */
   ticket: Scalars['String']['input'];
-  /** At most 10, of different products; each links the person's identity in it. */
+  /** At most 10 tickets of different products. A ticket links the person's identity in its product. */
   productTickets?: InputMaybe<Array<ProductTicketInput>>;
 };
 
-/** Whom the session talks to, from its next turn on. */
+/** The person of the session, as known from the session's next turn. */
 export type SdkVerifyIdpIdentityResult = {
   __typename?: 'SdkVerifyIdpIdentityResult';
   /** The session. */
@@ -317,7 +320,7 @@ export type SdkVerifyIdpIdentityResult = {
   subject: Scalars['String']['output'];
   /** The person's verified email; null if the provider has verified none. */
   email?: Maybe<Scalars['String']['output']>;
-  /** Their name. */
+  /** The person's name. */
   fullname?: Maybe<Scalars['String']['output']>;
   /** The person's company. */
   company?: Maybe<Scalars['String']['output']>;
@@ -330,9 +333,9 @@ export type SessionConnection = {
   __typename?: 'SessionConnection';
   /** The sessions of the page. */
   edges: Array<SessionEdge>;
-  /** Whether there are more, and from where. */
+  /** Whether there are more sessions, and the cursor of the next page. */
   pageInfo: SessionPageInfo;
-  /** All sessions of the customer, whatever the page. */
+  /** Number of all sessions of the customer. */
   totalCount: Scalars['Int']['output'];
 };
 
@@ -359,9 +362,9 @@ export type CustomerUsageSummaryDto = {
   __typename?: 'CustomerUsageSummaryDto';
   /** The identifier given in the query. */
   externalCustomerId: Scalars['String']['output'];
-  /** Sessions. */
+  /** Number of sessions. */
   sessionCount: Scalars['Int']['output'];
-  /** Input tokens of their messages; at most 2147483647. */
+  /** Input tokens of the sessions' messages; at most 2147483647. */
   tokensIn: Scalars['Int']['output'];
   /** Output tokens, counted the same way. */
   tokensOut: Scalars['Int']['output'];
@@ -373,7 +376,7 @@ export type CustomerUsageSummaryDto = {
 export type TranscribeSpeechInput = {
   /** The audio in base64: at most 5,600,000 characters, about 4 MB. */
   audioBase64: Scalars['String']['input'];
-  /** MP3, LINEAR16, WEBM_OPUS or OGG_OPUS. */
+  /** The encoding: MP3, LINEAR16, WEBM_OPUS or OGG_OPUS. */
   audioEncoding: Scalars['String']['input'];
   /** Language of the speech, e.g. `en-US`. */
   languageCode: Scalars['String']['input'];
@@ -386,7 +389,7 @@ export type TranscribeSpeechResultDto = {
   __typename?: 'TranscribeSpeechResultDto';
   /** The spoken words; empty if there are none. */
   transcript: Scalars['String']['output'];
-  /** How sure the recognizer is, 0 to 1. */
+  /** The recognizer's confidence, 0 to 1. */
   confidence: Scalars['Float']['output'];
   /** The language that was recognized. */
   languageCode: Scalars['String']['output'];
@@ -403,70 +406,70 @@ export type SdkEndSessionResult = {
   __typename?: 'SdkEndSessionResult';
   /** The session. */
   sessionId: Scalars['Int']['output'];
-  /** From its start to its end, in seconds. */
+  /** Duration of the session in seconds. */
   durationSeconds: Scalars['Int']['output'];
-  /** The evaluation; null if it was not made within two seconds. */
+  /** The evaluation; null if it was not finished within two seconds. */
   evaluation?: Maybe<SdkEvaluationResult>;
 };
 
 /** Evaluation of a session, for the person. */
 export type SdkEvaluationResult = {
   __typename?: 'SdkEvaluationResult';
-  /** 0 to 100. */
+  /** The score, 0 to 100. */
   score: Scalars['Int']['output'];
-  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
+  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
   recommendation: Scalars['String']['output'];
-  /** A paragraph. */
+  /** A paragraph about the session. */
   summary: Scalars['String']['output'];
   /** Strengths of the person. */
   strengths: Array<Scalars['String']['output']>;
 };
 
-/** Something that happened in a session. */
+/** An event in a session. */
 export type SessionEvent = {
-  /** Event id, increasing within a session. Use the last one as `after` to resume. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
 };
 
-/** A piece of a reply, to append to the pieces of the same attempt. */
+/** A chunk of a reply, to append to the chunks of the same attempt. */
 export type AiResponseChunkEvent = SessionEvent & {
   __typename?: 'AiResponseChunkEvent';
-  /** Grows within a session; what `after` takes. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
   /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered. */
   turnIndex: Scalars['Int']['output'];
-  /** Counts from 1; a higher one voids the pieces before it. */
+  /** Number of the attempt, from 1. Chunks of a higher attempt replace all earlier chunks. */
   attempt: Scalars['Int']['output'];
-  /** The piece; in order, never empty. */
+  /** The text of the chunk, never empty. Chunks arrive in order. */
   text: Scalars['String']['output'];
 };
 
-/** A call of a tool or a custom action began or ended, after the pieces that came before. Its arguments and its result are not shown. */
+/** A call of a tool or a custom action began or ended, at this place between the chunks. Arguments and result are not shown. */
 export type ToolCallEvent = SessionEvent & {
   __typename?: 'ToolCallEvent';
-  /** Grows within a session; what `after` takes. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
   /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered. */
   turnIndex: Scalars['Int']['output'];
-  /** Number of the attempt, from 1, shared with the chunks. A higher one voids earlier calls. */
+  /** Number of the attempt, from 1, shared with the chunks. Calls of a higher attempt replace all earlier calls. */
   attempt: Scalars['Int']['output'];
-  /** Unique in its attempt: a later event with it replaces the earlier one. */
+  /** The call's id, unique in the attempt. A later event with the same id replaces the earlier event. */
   callId: Scalars['String']['output'];
   /** The tool's or action's name, as the model knows it. */
   name: Scalars['String']['output'];
@@ -481,21 +484,21 @@ export type ToolCallEvent = SessionEvent & {
 /** A whole reply, as stored. */
 export type AiResponseEvent = SessionEvent & {
   __typename?: 'AiResponseEvent';
-  /** Grows within a session; what `after` takes. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
   /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
   /** Index of the message being answered; a greeting: 0. */
   turnIndex: Scalars['Int']['output'];
-  /** The pieces of the last attempt, joined. */
+  /** The joined chunks of the last attempt. */
   text: Scalars['String']['output'];
   /** The stored reply, as in `messages`. */
   message: MessageDto;
-  /** True when it was cut short by a person, or with the session. */
+  /** True if the reply was interrupted, by a person or by the end of the session. */
   interrupted: Scalars['Boolean']['output'];
   /** Why the reply ended; null if it was interrupted or the reason is unknown. */
   finishReason?: Maybe<FinishReason>;
@@ -504,34 +507,34 @@ export type AiResponseEvent = SessionEvent & {
 /** A turn that ended without a complete reply. Text that was streamed before the failure is stored as a message, like an interrupted reply. */
 export type TurnFailedEvent = SessionEvent & {
   __typename?: 'TurnFailedEvent';
-  /** Grows within a session; what `after` takes. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
   /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
-  /** Index of the message that got no whole reply. */
+  /** Index of the message that got no complete reply. */
   turnIndex: Scalars['Int']['output'];
   /**
-   * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED (it or its filter refused before a word), MODEL_LIMIT_REACHED (its limit of tokens was spent
-   * before a word), MODEL_REQUEST_REFUSED (the provider refused the request), TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED,
-   * WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
+   * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED (the model or its filter refused before any text), MODEL_LIMIT_REACHED (the model's token
+   * limit was used up before any text), MODEL_REQUEST_REFUSED (the provider refused the request), TURN_TIMEOUT, TURN_LOST, SESSION_ENDED,
+   * SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
    */
   code: Scalars['String']['output'];
-  /** Safe to show. */
+  /** A message that is safe to show. */
   message: Scalars['String']['output'];
 };
 
 /** The session's status changed. */
 export type SessionStatusEvent = SessionEvent & {
   __typename?: 'SessionStatusEvent';
-  /** Grows within a session; what `after` takes. */
+  /** Event id, increasing within a session. Use the last received id as `after` to resume. */
   eventId: Scalars['String']['output'];
-  /** The session that it happened in. */
+  /** The session of the event. */
   sessionId: Scalars['Int']['output'];
-  /** When it happened. */
+  /** Time of the event. */
   occurredAt: Scalars['DateTime']['output'];
   /** The new status. */
   status: SessionStatus;
@@ -542,25 +545,25 @@ export type EvaluationDto = {
   __typename?: 'EvaluationDto';
   /** The evaluation's id. */
   id: Scalars['Int']['output'];
-  /** The session that was judged; it has one evaluation. */
+  /** The evaluated session, which has one evaluation. */
   sessionId: Scalars['Int']['output'];
-  /** 0 to 100. */
+  /** The score, 0 to 100. */
   score: Scalars['Int']['output'];
-  /** A paragraph, at most 8,000 characters. */
+  /** A paragraph about the session, at most 8,000 characters. */
   summary: Scalars['String']['output'];
   /** Strengths: at most 20 sentences of at most 1,000 characters. */
   strengths: Array<Scalars['String']['output']>;
   /** Weaknesses: at most 20 sentences of at most 1,000 characters. */
   weaknesses: Array<Scalars['String']['output']>;
-  /** One of the agent's labels, else of its use case's; empty if the agent uses no labels. */
+  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
   recommendation: Scalars['String']['output'];
   /** The evaluated messages: [{role, text, turnIndex, createdAt}]. */
   transcript: Scalars['JSON']['output'];
-  /** When the judgement was made. */
+  /** Time of the judgement. */
   generatedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When the evaluation was made. */
+  /** Time at which the evaluation was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
@@ -569,17 +572,17 @@ export type ExportKind =
   /** A PDF of the session: how to use it, transcript, evaluation, key points and practice prompts. */
   | 'STUDY_KIT';
 
-/** How far an export is; READY, FAILED and FALLBACK_READY are final. */
+/** Status of an export; READY, FAILED and FALLBACK_READY are final. */
 export type ExportStatus =
-  /** Waits for its turn, or for the evaluation of a session that has just ended. */
+  /** The export waits in the queue, or for the evaluation of a session that has just ended. */
   | 'PENDING'
-  /** Is being rendered. */
+  /** The export is being rendered. */
   | 'RENDERING'
-  /** Can be downloaded. */
+  /** The export can be downloaded. */
   | 'READY'
-  /** Could not be rendered. */
+  /** The export could not be rendered. */
   | 'FAILED'
-  /** Could not be rendered; a general document can be downloaded in its place. */
+  /** The export could not be rendered; a general document can be downloaded instead. */
   | 'FALLBACK_READY';
 
 /** A document made of a session, kept for 30 days by default. */
@@ -589,49 +592,49 @@ export type ExportRecordDto = {
   id: Scalars['Int']['output'];
   /** Kind of the export. */
   kind: ExportKind;
-  /** Poll `exportRecord` until it is READY, FALLBACK_READY or FAILED. */
+  /** The status. Poll `exportRecord` until it is READY, FALLBACK_READY or FAILED. */
   status: ExportStatus;
-  /** Made for this answer: valid for 24 hours where READY, for 7 days where FALLBACK_READY, and null otherwise. */
+  /** A link that is created for this response: valid for 24 hours if READY, for 7 days if FALLBACK_READY, and null otherwise. */
   downloadUrl?: Maybe<Scalars['String']['output']>;
-  /** Why it could not be rendered: of FAILED and FALLBACK_READY, and null otherwise. */
+  /** Why a FAILED or FALLBACK_READY export could not be rendered; null otherwise. */
   errorMessage?: Maybe<Scalars['String']['output']>;
-  /** Size of what can be downloaded. */
+  /** Size of the downloadable file in bytes; null if there is none. */
   fileSizeBytes?: Maybe<Scalars['Int']['output']>;
   /** Time of the request. */
   createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   updatedAt: Scalars['DateTime']['output'];
 };
 
-/** How far the delivery of an evaluation is. */
+/** Status of an evaluation's delivery. */
 export type ExternalSyncStatus =
-  /** Not taken yet; it is tried again. */
+  /** The receiver has not accepted the delivery yet; it is retried. */
   | 'PENDING'
-  /** Taken by the receiver. */
+  /** The receiver has accepted the delivery. */
   | 'DELIVERED'
-  /** Given up: after 24 hours, or because the receiver wants no more (410). */
+  /** The delivery has failed finally, after 24 hours or because the receiver refuses further deliveries (410). */
   | 'FAILED';
 
-/** A webhook to the `externalSyncUrl` of an agent, with the evaluation of one session. Nothing of what was sent or answered is in it. */
+/** The record of a webhook to an agent's `externalSyncUrl`, with the evaluation of one session. Contains no content of request and response. */
 export type ExternalSyncDeliveryDto = {
   __typename?: 'ExternalSyncDeliveryDto';
   /** The delivery's id. */
   id: Scalars['Int']['output'];
   /** The agent. */
   agentId: Scalars['Int']['output'];
-  /** The session whose evaluation it is; it has one delivery. */
+  /** The evaluated session, which has one delivery. */
   sessionId: Scalars['Int']['output'];
   /** The header `webhook-id`, the same in each attempt, so that the receiver can detect duplicates. */
   webhookId: Scalars['String']['output'];
-  /** How far it is. */
+  /** The delivery's status. */
   status: ExternalSyncStatus;
-  /** Attempts that were begun, one that runs included. */
+  /** Number of started attempts, including a running one. */
   attempts: Scalars['Int']['output'];
   /** Why the last attempt failed: `HTTP` and a status, or a kind, e.g. REMOTE_TOO_SLOW. Null if no attempt failed, or after the delivery. */
   lastError?: Maybe<Scalars['String']['output']>;
-  /** When it is tried again; null while it is just tried, and when it is over. */
+  /** Time of the next attempt; null during an attempt, and after the last one. */
   nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When it was made. */
+  /** Time at which the delivery was created. */
   createdAt: Scalars['DateTime']['output'];
   /** Time of the delivery; null until then. */
   deliveredAt?: Maybe<Scalars['DateTime']['output']>;
@@ -639,16 +642,16 @@ export type ExternalSyncDeliveryDto = {
 
 export type Query = {
   __typename?: 'Query';
-  /** Null when it is not there or not the caller's. */
+  /** A session; null if it does not exist or is not the caller's. */
   session?: Maybe<SessionDto>;
   /**
    * Sessions of the tenant or of one agent, newest first; all by default. `first` (at least 1) limits their number; `after` (at least 0) is
-   * the id of the last one already read.
+   * the id of the last session already read.
    */
   sessions: Array<SessionDto>;
-  /** How many sessions the tenant has. */
+  /** Number of the tenant's sessions. */
   sessionCount: Scalars['Int']['output'];
-  /** A token of the caller's tenant for the voice service, valid for an hour; it opens no session. */
+  /** A token of the caller's tenant for the voice service, valid for an hour. It gives no access to sessions. */
   avatarToken: Scalars['String']['output'];
   /**
    * Sessions of one of the caller's customers (`clientExternalId`), newest first. `first` is 1 to 100; `after` is a cursor of the same customer's
@@ -658,11 +661,11 @@ export type Query = {
   /** Total usage of all sessions of one of the caller's customers; zeros if there are none. */
   customerUsageSummary: CustomerUsageSummaryDto;
   /**
-   * The deliveries of an agent's evaluations, newest first; those that ended are kept for 30 days. None of an agent that is not there or not
-   * the caller's. BAD_REQUEST for bad bounds.
+   * The deliveries of an agent's evaluations, newest first; ended deliveries are kept for 30 days. Empty if the agent does not exist or is not
+   * the caller's. BAD_REQUEST for an invalid `first` or `after`.
    */
   externalSyncDeliveries: Array<ExternalSyncDeliveryDto>;
-  /** Null until the session has ended and was judged. */
+  /** The evaluation of a session; null until the session has ended and been evaluated. */
   evaluation?: Maybe<EvaluationDto>;
   /** An export of the tenant; with a session token, of that session only. NOT_FOUND if it does not exist or has been removed. */
   exportRecord: ExportRecordDto;
@@ -711,40 +714,41 @@ export type QueryExportRecordArgs = {
 
 export type Mutation = {
   __typename?: 'Mutation';
-  /** Starts an embedded session, from the server of an embedding application; the agent greets first. */
+  /** Starts an embedded session, from the server of an embedding application. The agent greets first. */
   sdkStart: SdkStartResult;
   /**
-   * A new session token for one that is about to expire, or has expired within the last 10 minutes. UNAUTHENTICATED, always the same, for every
-   * other; BAD_REQUEST when the session is not active any more.
+   * Returns a new session token for a token that is about to expire, or has expired within the last 10 minutes. All other tokens get the same
+   * UNAUTHENTICATED. BAD_REQUEST if the session is no longer active.
    */
   refreshAvatarToken: RefreshAvatarTokenResult;
   /**
-   * Verifies who the person is by a single-use ticket of the identity provider, which is exchanged on the server's side. A ticket that is refused
-   * or was used before is BAD_REQUEST, TICKET_REFUSED. Each of `productTickets` links a product, one after another. If one of them is refused,
-   * or the provider becomes unavailable, earlier results are kept: send the call again with the same `ticket` and a new ticket in place of the
-   * refused one. A session takes at most 50 tickets (TOO_MANY_REQUESTS).
+   * Verifies the person's identity by a single-use ticket of the identity provider, which the server exchanges. BAD_REQUEST (TICKET_REFUSED)
+   * if a ticket is refused or was used before. `productTickets` link products, one after another. If a product ticket is refused, or the
+   * provider becomes unavailable, earlier results are kept: repeat the call with the same `ticket` and a new ticket in place of the refused
+   * one. A session accepts at most 50 tickets (TOO_MANY_REQUESTS).
    */
   sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
   /** Like `sendMessage`, in an embedded session. */
   sdkSendMessage: Scalars['Boolean']['output'];
-  /** Like `endSession`, in an embedded session. Returns the evaluation if it is made within two seconds. */
+  /** Like `endSession`, in an embedded session. Returns the evaluation if it is finished within two seconds. */
   sdkEndSession: SdkEndSessionResult;
   /**
-   * Transcribes a clip, like `POST /stt` of the voice service for the holder of an avatar token. BAD_REQUEST names the invalid field of the
-   * clip; UNAVAILABLE if no transcription is available at the moment.
+   * Transcribes a clip, like `POST /stt` of the voice service, which accepts avatar tokens. BAD_REQUEST names the invalid field of the clip;
+   * UNAVAILABLE if no transcription is available at the moment.
    */
   transcribeSpeech: TranscribeSpeechResultDto;
-  /** Starts a conversation with an active agent, which sends its greeting if it has one and no workflow. */
+  /** Starts a conversation with an active agent. The agent sends its greeting if it has a greeting and no workflow. */
   startSession: SessionDto;
-  /** Stores a message and returns at once; the reply is sent on `sessionEvents`. At most 100 messages of a session may wait. */
+  /** Stores a message and returns immediately; the reply is sent on `sessionEvents`. At most 100 messages of a session may wait. */
   sendMessage: SessionDto;
   /** Ends a conversation: interrupts a running reply, fails waiting ones, and requests an evaluation. Ending it again changes nothing. */
   endSession: SessionDto;
   /** Interrupts the running reply and keeps its text so far. Returns whether a reply was interrupted. */
   interruptSession: Scalars['Boolean']['output'];
   /**
-   * Requests a study kit of the token's session and returns at once. It contains the messages so far and, after the session's end, its
-   * evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 exports of the session wait, or 50 are kept; operators can change both.
+   * Requests a study kit of the token's session and returns immediately. The kit contains the messages so far and, after the session's end,
+   * the evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 exports of the session wait, or 50 are stored; operators can change
+   * both numbers.
    */
   requestStudyKitExport: ExportRecordDto;
 };
@@ -807,8 +811,8 @@ export type MutationRequestStudyKitExportArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * Events of one session in order, from now on. With `after`, events after that id are replayed first; they are kept for an hour, and `0`
-   * replays all of them.
+   * Events of one session in order, from now on. With `after`, events after that id are replayed first. Events are kept for an hour; `0`
+   * replays all kept events.
    */
   sessionEvents: SessionEvent;
 };
