@@ -4,7 +4,7 @@ import { provideImages } from '../images/images.ts';
 import { type Command, UsageError } from './command.ts';
 
 export const run: Command = async ({ folders, args, signal, say, print }) => {
-  const { positionals } = parseArgs({ args, allowPositionals: true });
+  const positionals = unitsIn(args);
   const unknown = positionals.find((unit) => !imageNames.includes(unit));
   if (unknown !== undefined) throw new UsageError(`${unknown}: unknown; known are ${imageNames.join(', ')}`);
   const units = positionals.length > 0 ? positionals : imageNames;
@@ -12,3 +12,11 @@ export const run: Command = async ({ folders, args, signal, say, print }) => {
   print(`${units.length} images have the tag ${tag}\n`);
   return 0;
 };
+
+function unitsIn(args: string[]): string[] {
+  try {
+    return parseArgs({ args, allowPositionals: true }).positionals;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}

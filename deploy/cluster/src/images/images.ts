@@ -7,7 +7,7 @@ import { ensureTool } from '../install/tools.ts';
 import { exclusively } from '../lock.ts';
 import { buildImages, imageNames } from './build-images.ts';
 import { openBuildah } from './buildah.ts';
-import { loadImages } from './load-images.ts';
+import { loadImages, runningNodes } from './load-images.ts';
 
 export interface ImagesOptions {
   folders: ClusterFolders;
@@ -25,9 +25,11 @@ const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
 /**
  * Builds images whose content has changed, and loads them on the nodes. Waits while another process builds images.
  * @returns the tag of all images, and the folder of the files they were built from
+ * @throws Error if no cluster runs
  */
 export async function provideImages(options: ImagesOptions): Promise<{ tag: string; checkout: string }> {
   const { folders, signal, say } = options;
+  runningNodes(folders);
   const installed = await ensureTool('builder', { tools: folders.tools, signal, say });
   const store = storeOf(folders);
   return exclusively(join(store, 'lock'), signal, () => buildAndLoad(store, installed, options));

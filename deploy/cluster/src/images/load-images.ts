@@ -16,6 +16,13 @@ export interface LoadOptions {
   say(line: string): void;
 }
 
+/** Returns the nodes of the cluster. @throws Error if no cluster runs */
+export function runningNodes(folders: ClusterFolders): Node[] {
+  const nodes = readNodes(folders);
+  if (nodes.length === 0) throw new Error('no cluster runs: scripts/cluster up');
+  return nodes;
+}
+
 /**
  * Gives images this tag on every node, and loads them on nodes that lack them. An image that a node has under another tag is not loaded
  * again.
@@ -24,8 +31,7 @@ export interface LoadOptions {
 export async function loadImages(tag: string, images: readonly BuiltImage[], options: LoadOptions): Promise<void> {
   const { folders, buildah, folder, signal, say } = options;
   const on = (node: Node, ...args: string[]) => ctr({ ...folders, signal }, node, ['images', ...args]);
-  const nodes = readNodes(folders);
-  if (nodes.length === 0) throw new Error('no cluster runs: scripts/cluster up');
+  const nodes = runningNodes(folders);
   const present = new Map<Node, Set<string>>();
   for (const node of nodes) present.set(node, new Set((await on(node, 'ls', '--quiet')).split('\n')));
   for (const { unit, image } of images) {
