@@ -1,7 +1,7 @@
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 import { runAffected } from './suite/checks.ts';
-import { select } from './suite/select.ts';
+import { select, wrongBreak } from './suite/select.ts';
 import { runSuite } from './suite/suite.ts';
 
 const usage = `Checks the whole checkout and runs all tests; its last line is "N passed, M failed".
@@ -35,6 +35,11 @@ const {
   positionals: texts,
 } = readOptions(usage, options, Number.POSITIVE_INFINITY);
 
+const wrong = broken === undefined ? undefined : wrongBreak(broken, { cluster });
+if (wrong !== undefined) {
+  process.stderr.write(`${wrong}\n\n${usage}`);
+  process.exit(2);
+}
 process.exitCode = affected ? runAffected(root) : await runChosen();
 
 async function runChosen(): Promise<number> {

@@ -40,8 +40,13 @@ export interface FileOutcome {
   seconds: number;
 }
 
-/** The result of one file; without `testFile`, an error outside of all files. */
-export type AvaMessage = { testFile: string; outcome: FileOutcome } | { testFile?: undefined };
+/**
+ * The result of one file; without `testFile`, an error outside of all files. With `allowedMs`, a test has just set its own timeout.
+ */
+export type AvaMessage =
+  | { testFile: string; outcome: FileOutcome }
+  | { testFile?: undefined; allowedMs?: undefined }
+  | { testFile?: undefined; allowedMs: number };
 
 /** ava's counters for a file. All counters that `sum` does not destructure count failures. */
 type Counted = 'declared' | 'selected' | 'passed' | 'skipped' | 'todo' | 'passedKnownFailing' | 'failed' | 'remaining';
@@ -51,6 +56,7 @@ type Counts = Record<`${Counted}Tests`, number>;
 type AvaEvent =
   | { type: 'stats'; stats: { byFile: Map<string, Counts> } }
   | { type: 'worker-finished' | 'worker-failed'; testFile: string; forcedExit?: boolean }
+  | { type: 'test-timeout-configured'; period: number }
   | { type: 'internal-error'; testFile?: string };
 
 /** Sends the result of each file to the parent process as soon as the file has ended, if there is an IPC channel. */
@@ -65,6 +71,8 @@ export async function observeRun({ events }: { events: AsyncIterable<{ type: str
     if (event.type === 'stats') {
       byFile = event.stats.byFile;
       for (const file of byFile.keys()) if (!started.has(file)) started.set(file, room.shift() ?? begun);
+    } else if (event.type === 'test-timeout-configured') {
+      send({ allowedMs: event.period });
     } else if (event.type === 'internal-error') {
       if (event.testFile === undefined) send({});
     } else if (event.type === 'worker-finished' || event.type === 'worker-failed') {

@@ -11,13 +11,31 @@ export interface AvaOptions {
   /** The number of files that run at the same time. */
   concurrency: number;
   timeoutMs: number;
+  /** Whether a test that sets its own timeout extends `timeoutMs` by it. Default false. */
+  testsExtend?: boolean;
   signal: AbortSignal;
   /** Called as soon as a process has ended. */
   onProcess?(file: string, outcome: FileOutcome): void;
 }
 
+/** The time that a file's ava needs in addition to the deadlines of the file's stories. */
+const storyMarginMs = 15 * 60_000;
+
+/** The results of test files. */
+export interface AvaResult {
+  /** The results by the first file of each process. */
+  outcomes: Map<string, FileOutcome>;
+  /** The number of errors outside of any file: a crash, a timeout, a missing report. */
+  failed: number;
+  /** The report of ava without passed tests and what they log. */
+  report: string;
+  /** The output of `t.log`, from the report of ava. */
+  logs: string[];
+}
+
 /** Runs test files in one ava, the slowest processes of the last run first, and stores the duration of each process. */
-export async function runAva({ root, processes, env, concurrency, timeoutMs, signal, onProcess }: AvaOptions) {
+export async function runAva(options: AvaOptions): Promise<AvaResult> {
+  const { root, processes, env, concurrency, timeoutMs, testsExtend = false, signal, onProcess } = options;
   const files = processes.flatMap(([first = '']) => first);
   const together = Object.fromEntries(processes.map(([first = '', ...others]) => [first, others]));
   const outcomes = new Map<string, FileOutcome>();
@@ -29,10 +47,11 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, sig
     env: { ...env, [togetherVariable]: JSON.stringify(together) },
     timeoutMs,
     signal,
-    onMessage(message) {
+    onMessage(message, extend) {
       const ended = message as AvaMessage;
       if (ended.testFile === undefined) {
-        elsewhere += 1;
+        if (ended.allowedMs === undefined) elsewhere += 1;
+        else if (testsExtend) extend(ended.allowedMs);
         return;
       }
       const file = relative(root, ended.testFile);
@@ -48,15 +67,28 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, sig
   if (!ended.ok && !isKnown) elsewhere = 1;
   remember(root, outcomes);
   return {
-    /** The results by the first file of each process. */
     outcomes,
-    /** Errors outside of any file: a crash, a timeout, a missing report. */
     failed: elsewhere,
-    /** The report of ava without passed tests and what they log. */
     report: ended.output.replaceAll(/^ {2}✔ .*\n( {4}ℹ .*\n)*/gmu, '').trim(),
-    /** The output of `t.log`, from the report of ava. */
     logs: ended.output.match(/^ {4}ℹ .*$/gmu) ?? [],
   };
+}
+
+/**
+ * Runs stories of a cluster: one ava after the other, each with one process, in the order of their names, because later stories restart the
+ * pods that earlier ones inspect. The limit of each ava grows by the timeouts that its stories set.
+ */
+export async function runInOrder({ processes, ...options }: AvaOptions): Promise<AvaResult> {
+  const all: AvaResult = { outcomes: new Map(), failed: 0, report: '', logs: [] };
+  for (const files of processes.toSorted(([one = ''], [other = '']) => one.localeCompare(other))) {
+    if (options.signal.aborted) break;
+    const one = await runAva({ ...options, processes: [files], timeoutMs: storyMarginMs, testsExtend: true });
+    for (const [file, outcome] of one.outcomes) all.outcomes.set(file, outcome);
+    all.failed += one.failed;
+    all.report += `${one.report}\n`;
+    all.logs.push(...one.logs);
+  }
+  return all;
 }
 
 function remember(root: string, outcomes: Map<string, FileOutcome>): void {

@@ -26,6 +26,16 @@ test('a command that hangs is killed, and its output says why', async (t) => {
   t.regex(output, /before\n\n.* did not end within 1\.5 s\n$/);
 });
 
+test('a command may extend its limit, which then starts anew after the extension', async (t) => {
+  const { ok, output } = await node("process.send(''); setInterval(() => {}, 1000)", {
+    timeoutMs: 1500,
+    onMessage: (_, extend) => extend(1000),
+  });
+  t.false(ok);
+  const [, seconds] = /did not end within (\S+) s/u.exec(output) ?? [];
+  t.true(Number(seconds) > 2.5, output);
+});
+
 test('a command is killed when the run is interrupted, also before it starts', async (t) => {
   const cut = new AbortController();
   const hanging = node('setInterval(() => {}, 1000)', { signal: cut.signal });

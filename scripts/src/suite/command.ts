@@ -7,12 +7,15 @@ export interface Command {
   cwd: string;
   /** Variables that are added to the environment of this process. */
   env?: Record<string, string>;
-  /** After this time the command is killed with all its child processes, and counts as failed. */
+  /** After this time the command is killed with all its child processes, and counts as failed. `extend` of `onMessage` can prolong it. */
   timeoutMs: number;
   /** Kills the command in the same way. */
   signal: AbortSignal;
-  /** Receives messages that the command sends with `process.send`. Default: there is no channel. */
-  onMessage?: (message: unknown) => void;
+  /**
+   * Receives messages that the command sends with `process.send`. Default: there is no channel.
+   * @param extend lets the command run for this time and then `timeoutMs` from now on, unless it may run longer already
+   */
+  onMessage?: (message: unknown, extend: (ms: number) => void) => void;
 }
 
 /**
@@ -22,8 +25,8 @@ export interface Command {
 export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onMessage }: Command) {
   if (signal.aborted) return { ok: false, output: `${command}: ${signal.reason}` };
   const { NO_COLOR: _, ...inherited } = process.env;
-  const timeoutSignal = AbortSignal.timeout(timeoutMs);
-  const stopSignal = AbortSignal.any([signal, timeoutSignal]);
+  using limit = startLimit(timeoutMs);
+  const stopSignal = AbortSignal.any([signal, limit.signal]);
   const child = spawn(command, args, {
     cwd,
     // The report is parsed, so it has no colours, and the same symbols on every terminal.
@@ -33,7 +36,7 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
     serialization: 'advanced',
   });
   let output = '';
-  if (onMessage) child.on('message', onMessage);
+  if (onMessage) child.on('message', (message) => onMessage(message, limit.extend));
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
@@ -53,10 +56,29 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
     // A process that has left the group may keep the streams open.
     for (const stream of child.stdio) stream?.destroy();
     if (child.connected) child.disconnect();
-    if (timeoutSignal.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
+    if (limit.signal.aborted) output += `\n${command} did not end within ${limit.seconds()} s\n`;
     else if (signal.aborted) output += `\n${command}: ${signal.reason}\n`;
     return { ok: false, output };
   }
+}
+
+/** Aborts `signal` after a time that can be extended. */
+function startLimit(timeoutMs: number) {
+  const over = new AbortController();
+  const begun = performance.now();
+  let endsAt = begun + timeoutMs;
+  let timer = setTimeout(() => over.abort(), timeoutMs);
+  return {
+    signal: over.signal,
+    /** Returns the current limit, counted from the start. */
+    seconds: () => Math.round(endsAt - begun) / 1000,
+    extend(ms: number) {
+      endsAt = Math.max(endsAt, performance.now() + ms + timeoutMs);
+      clearTimeout(timer);
+      timer = setTimeout(() => over.abort(), endsAt - performance.now());
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 }
 
 function killGroup(pid: number | undefined): void {

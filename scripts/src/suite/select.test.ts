@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { changedPaths } from '../history.ts';
 import { root } from '../root.ts';
-import { type SelectOptions, select } from './select.ts';
+import { breaks, type SelectOptions, select, wrongBreak } from './select.ts';
 import { byProcess, testedWorkspaces } from './workspaces.ts';
 
 const all: SelectOptions = { only: [], texts: [], faults: false };
@@ -131,6 +131,15 @@ test('--cluster chooses the stories of the cluster, which run in no other way', 
   t.deepEqual(select(folder, { ...all, cluster: true, texts: ['drain'] }).files, [story]);
   for (const options of [all, { ...all, faults: true }, { ...all, texts: ['drain'] }])
     t.false(select(folder, options).files.includes(story));
+});
+
+test('--break accepts the words that stories of the cluster read, and only with --cluster', (t) => {
+  const stories = globSync(join(root, 'deploy/cluster/stories/*.test.ts')).map((file) => readFileSync(file, 'utf8'));
+  const read = stories.flatMap((text) => [...text.matchAll(/broken === '(\w+)'/gu)].map(([, word]) => word));
+  t.deepEqual([...new Set(read)].toSorted(), [...breaks].toSorted());
+  t.is(wrongBreak('pdb', { cluster: true }), undefined);
+  t.is(wrongBreak('pbd', { cluster: true }), '--break pbd: unknown; known are policy, pdb, prestop');
+  t.is(wrongBreak('pdb', { cluster: false }), '--break is an option of --cluster');
 });
 
 test('a file whose tests another one runs is left out unless it is asked for', (t) => {

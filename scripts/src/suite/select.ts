@@ -16,6 +16,15 @@ export interface SelectOptions {
   cluster?: boolean;
 }
 
+/** The protections that stories of a cluster can do without, so that they must fail. */
+export const breaks = ['policy', 'pdb', 'prestop'] as const;
+
+/** Returns why `--break` cannot be used in this way; undefined if it can. */
+export function wrongBreak(word: string, { cluster }: { cluster: boolean }): string | undefined {
+  if (!breaks.some((each) => each === word)) return `--break ${word}: unknown; known are ${breaks.join(', ')}`;
+  return cluster ? undefined : '--break is an option of --cluster';
+}
+
 export function select(root: string, { only, texts, faults, cluster = false }: SelectOptions) {
   const isChosen = (name: string) => only.length === 0 || only.includes(name);
   const checks = texts.length > 0 || faults || cluster ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));

@@ -40,9 +40,9 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
   return {
     folder,
     write,
-    async run(options: Partial<SuiteOptions> = {}) {
+    async run({ cluster = false, ...options }: Partial<SuiteOptions> & { cluster?: boolean } = {}) {
       const said: string[] = [];
-      const isGreen = await runSuite(select(folder, { only: [], texts: [], faults: false }), {
+      const isGreen = await runSuite(select(folder, { only: [], texts: [], faults: false, cluster }), {
         root: folder,
         ci: true,
         signal: new AbortController().signal,
@@ -89,6 +89,23 @@ test.serial('files that a workspace declares together share a process; what each
   const { said, last } = await run({ ci: false });
   t.is(last[1], '2 passed, 2 failed', said); // b, which runs before a, and c, which is alone, count only to one
   t.regex(said, / › b$/mu);
+});
+
+test.serial('stories of a cluster run in the order of their names, and a failed one is not repeated', async (t) => {
+  const story = (name: string, wait: number) => `
+    import { appendFileSync } from 'node:fs';
+    test('story ${name}', async (t) => {
+      appendFileSync(import.meta.dirname + '/order', '${name}');
+      await new Promise((resolve) => setTimeout(resolve, ${wait}));
+      t.is('${name}', 'b');
+    });`;
+  const { run, folder, write } = checkout(t, { 'one/1-a.test.ts': story('a', 0), 'one/2-b.test.ts': story('b', 300) });
+  write('one/package.json', JSON.stringify({ type: 'module', parley: { tests: { cluster: ['**'] } } }));
+  for (const expected of ['ab', 'abab']) {
+    const { said, last } = await run({ cluster: true });
+    t.deepEqual(last, ['0 unsteady', '1 passed, 1 failed'], said);
+    t.is(readFileSync(join(folder, 'one/order'), 'utf8'), expected); // b took longer, and a failed, in the first run
+  }
 });
 
 test.serial('whatever goes wrong is a failure, and what ava says of it is shown', async (t) => {

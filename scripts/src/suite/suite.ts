@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAva } from './ava.ts';
+import { runAva, runInOrder } from './ava.ts';
 import type { FileOutcome } from './ava-run.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
@@ -120,7 +120,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     root,
     signal,
     env: { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) },
-    timeoutMs: isLong ? 90 * minute : 40 * minute,
+    timeoutMs: full ? 90 * minute : 40 * minute,
   };
   // One more than there are processors, because many files mostly wait.
   const concurrency = isLong ? 1 : availableParallelism() + 1;
@@ -132,17 +132,19 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     if (failed > 0) say(`✘ ${file}`);
     if (done % every === 0 || done === processes.length) say(`  ${done} of ${processes.length} test processes`);
   };
-  const first = await runAva({ ...common, processes, concurrency, onProcess });
+  const runAll = cluster ? runInOrder : runAva;
+  const first = await runAll({ ...common, processes, concurrency, onProcess });
   const outcomes = new Map(first.outcomes);
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
   if (signal.aborted) return;
   totals.failures.push(...failedTests(first.report));
 
-  // A process that failed while others ran is run once more, alone. The output of its first run is printed above.
+  // A process that failed while others ran is run once more, alone. The output of its first run is printed above. Stories of a cluster run
+  // alone the first time.
   const mayRunAgain = (files: string[]) =>
     failed.includes(files[0] ?? '') && !files.some((file) => workspaces.some((each) => isDeclared('once', each, file)));
-  for (const files of ci && first.failed === 0 ? processes.filter(mayRunAgain) : []) {
+  for (const files of ci && !cluster && first.failed === 0 ? processes.filter(mayRunAgain) : []) {
     const [file = ''] = files;
     const second = await runAva({ ...common, processes: [files], concurrency: 1 });
     const outcome = second.outcomes.get(file);
