@@ -6,7 +6,7 @@ import test from 'ava';
 import { readGatewayConfig } from './config.ts';
 import { gateway } from './service.ts';
 
-test('without its servers the gateway opens no port, the public one included', async (t) => {
+test('without its servers the gateway opens no port, not even the public one', async (t) => {
   const opened: string[] = [];
   const addresses: Addresses = {
     of: (_unit, endpoint) => (endpoint === 'rpc' ? '127.0.0.1:1' : 'http://127.0.0.1:1'),

@@ -4,7 +4,7 @@ import test from 'ava';
 import { accessTokens } from '../src/credentials/access-tokens.ts';
 import { publicUrl, signingKey } from './support/identity-script.ts';
 
-test('a verified token is cached, and at most so many are', async (t) => {
+test('verified tokens are cached, in a bounded number', async (t) => {
   const key = await signingKey('key-1');
   const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
     getJwks: async () => ({ jwksJson: JSON.stringify({ keys: [key.publicJwk] }) }),

@@ -112,7 +112,7 @@ test('while the store is down, attempts succeed, and a known network waits as a 
   for (const answer of [await fromHome, ...(await answers)]) t.is(answer.errors, undefined);
 });
 
-test('each attempt costs one read, the first success one write, and no other operation any', async (t) => {
+test('each attempt reads the store once and the first success writes once; other operations do neither', async (t) => {
   const { state, known, ask, logIn } = await setup(t);
   const operations = () => known.splice(0);
   state.isRight = () => false;

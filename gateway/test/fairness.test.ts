@@ -334,7 +334,7 @@ test('a burst of requests from one client delays a request of another by only a 
   await eventually('all are answered', () => busy.answers() === 400);
 });
 
-test('the same holds when the last bytes of all these requests arrive at once', async (t) => {
+test('a burst of requests whose last bytes arrive at once delays another client by only a few of them', async (t) => {
   const { connection, post, other, waiting } = await rawRequests(t);
   const busy = await Promise.all(Array.from({ length: 150 }, connection));
   const answers = () => busy.reduce((sum, each) => sum + each.answers(), 0);

@@ -119,7 +119,7 @@ test.serial('a parallel request is CONFLICT while the first runs, on both gatewa
   t.is(effects.length, 1);
 });
 
-test.serial('the same key with another body is BAD_REQUEST, and what differs in form alone is the same', async (t) => {
+test.serial('the same key with another body is BAD_REQUEST; only its formatting may differ', async (t) => {
   const { keyed, post, effects, token } = await counting(t);
   await keyed(start, 'k', ada);
   for (const [query, variables] of [
@@ -167,7 +167,7 @@ test.serial('401, 429 and 5xx are not kept: a retry runs, with the same key for 
 });
 
 test.serial(
-  'of several mutations, a failure of the first lets a retry run, one of another is kept with what was done',
+  'if the first of several mutations fails, a retry runs; if a later one fails, the answer is kept',
   async (t) => {
     const { keyed, effects, hooks } = await counting(t);
     const two = 'mutation { one: endSession(sessionId: 1) { id } two: endSession(sessionId: 2) { id } }';
@@ -213,7 +213,7 @@ test.serial(
   },
 );
 
-test.serial('a connection cut before the answer loses it; one that never opened loses nothing', async (t) => {
+test.serial('an answer is lost if its connection is cut, but not if the connection was never opened', async (t) => {
   const cut = createServer(({ socket }) => socket.destroy());
   t.teardown(() => cut.close());
   const address = await listen(cut);
@@ -254,7 +254,7 @@ test.serial('a request with two Idempotency-Key headers is refused', async (t) =
 });
 
 test.serial(
-  'the answer of a @sentOnce query is kept as that of a mutation, and other queries ignore the key',
+  'the answer of a @sentOnce query is kept like that of a mutation, and other queries ignore the key',
   async (t) => {
     const { keyed, effects, identity } = await counting(t, { also: 'agent' });
     const byKey = { token: undefined as never, apiKey: 'sk_right' };
@@ -424,7 +424,7 @@ test.serial(
 );
 
 test.serial(
-  'in place of an answer above GATEWAY_MAX_KEPT_ANSWER_BYTES a retry is told that it was carried out',
+  'a retry of a request with an answer above GATEWAY_MAX_KEPT_ANSWER_BYTES learns that the request was carried out',
   async (t) => {
     const { keyed, effects } = await counting(t, { env: { GATEWAY_MAX_KEPT_ANSWER_BYTES: '200' } });
     const large = { variables: { name: 'x'.repeat(200) } };

@@ -136,7 +136,7 @@ test('a socket with a session token closes after the last events of its session'
   t.is(sockets[1]?.closed(), undefined);
 });
 
-test('the same holds without an announcement, and no new socket is admitted', async (t) => {
+test('a socket with a session token closes after the last events without an announcement too, and no new socket is admitted', async (t) => {
   const { url, session, sessionToken } = await gatewayMesh(t);
   const authorization = `Bearer ${sessionToken(7)}`;
   const socket = openSocket(t, url, { ...platform, authorization });

@@ -242,7 +242,7 @@ test('mutations after a change of tenant run in the new one', async (t) => {
   t.deepEqual(made, ['agent in 1', 'agent in 2']);
 });
 
-test('the same holds for mutations of one subgraph request, and none runs after a refused one', async (t) => {
+test('a mutation that changes its caller also affects the next one of the same subgraph request; none runs after a refusal', async (t) => {
   const key = 'generateApiKey { key }';
   const avatar = 'upsertAvatarConfig(input: { speakingRate: 2 }) { speakingRate }';
   const rename = (name: string) => `updateTenant(input: { name: "${name}" }) { id }`;

@@ -2,7 +2,7 @@ import test from 'ava';
 import { LRUCache } from 'lru-cache';
 import { atMost } from './at-most.ts';
 
-test('a cache keeps so many entries, and drops the one that was not used for longest', (t) => {
+test('a cache keeps a bounded number of entries and evicts the least recently used one', (t) => {
   const cache = new LRUCache<string, number>(atMost(2));
   cache.set('a', 1).set('b', 2);
   cache.get('a');

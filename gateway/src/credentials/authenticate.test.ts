@@ -72,7 +72,7 @@ function setup(
 
 const live = () => ({ apiKeyId: 5, tenantId: 3, tenantSuspended: false });
 
-test('an API key makes the caller that key, in its tenant; only its hash leaves the gateway, each time', async (t) => {
+test('a caller with an API key acts as that key in its tenant; each lookup sends only the hash of the key', async (t) => {
   const { authenticate, asked } = setup(live);
   for (let i = 0; i < 2; i += 1) {
     t.deepEqual(await authenticate(fields('open', 'key'), { apiKey: 'sk_1' }, origin), {

@@ -36,7 +36,7 @@ test('attempts share by /24 and /16, or by /48 and /32', (t) => {
   t.deepEqual(attemptSharesOf('unknown'), { site: 'unknown', provider: 'unknown' });
 });
 
-test('all networks of a /16 together delay an attempt from elsewhere by one of theirs', async (t) => {
+test('a flood from many networks of one /16 delays an attempt from elsewhere by only one attempt', async (t) => {
   const { begun, attempt, endFirst } = setup();
   for (let n = 0; n < 256; n += 1) void attempt(`198.51.${n}.1`);
   void attempt('203.0.113.9');

@@ -5,7 +5,7 @@ const hex = (asked: AskedOperation) => requestSha256(asked).toString('hex');
 const query = 'mutation ($in: In!) { a(in: $in) { id } }';
 const asked = { query, variables: { in: { name: 'Ada', list: [1, { x: 1, y: 2 }] }, other: null } };
 
-test('the order of names in variables does not matter, that of lists does', (t) => {
+test('the order of names in variables does not matter, the order of list elements does', (t) => {
   const turned = { query, variables: { other: null, in: { list: [1, { y: 2, x: 1 }], name: 'Ada' } } };
   t.is(hex(turned), hex(asked));
   const list = { query, variables: { ...asked.variables, in: { name: 'Ada', list: [{ x: 1, y: 2 }, 1] } } };

@@ -22,7 +22,7 @@ test('strings that cannot be stored are reported by path, anywhere in the variab
   ]);
 });
 
-test('what a variable holds is reported by the argument that it is for, as a literal is', (t) => {
+test('problems of a variable are reported under the argument that uses it, like those of a literal', (t) => {
   const document = parse(
     'query ($i: I, $n: [String]) { a(input: $i) ...f } fragment f on Q { b(input: { names: $n }) c(x: $i) }',
   );
@@ -33,7 +33,7 @@ test('what a variable holds is reported by the argument that it is for, as a lit
   ]);
 });
 
-test('everything else passes', (t) => {
+test('other strings, numbers and nesting pass', (t) => {
   t.deepEqual(refusedVariables(unused, undefined), []);
   t.deepEqual(refusedVariables(unused, null), []);
   t.deepEqual(refusedVariables(unused, { a: '🦜 \u202e \u0001 "\\0"', b: 1, c: null, d: [true, { e: '' }] }), []);

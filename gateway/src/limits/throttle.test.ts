@@ -48,7 +48,7 @@ function setup() {
   };
 }
 
-test('limits: windows are fixed; requests beyond the limit are refused until theirs ends', async (t) => {
+test('limits: windows are fixed; requests over the limit are refused until the window ends', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
   for (const remaining of [2, 1, 0])
