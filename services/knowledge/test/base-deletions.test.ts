@@ -108,7 +108,7 @@ async function rowsOf(app: KnowledgeApp) {
 // An embedded database runs one transaction at a time.
 onDatabaseServer(({ test }) => {
   for (const [what, { status, run }] of Object.entries(changes)) {
-    test(`${what} waits for a deletion of its base that is under way, and then changes nothing`, async (t) => {
+    test(`${what} waits for a concurrent deletion of its base, and then changes nothing`, async (t) => {
       const app = await knowledgeApp(t);
       const base = await app.base();
       let id = 0;

@@ -4,7 +4,7 @@ import { inTenant, knowledgeApp, textOf } from './knowledge-app.ts';
 const me = inTenant(1);
 const other = inTenant(2);
 
-test('a base is made, listed oldest first, and deleted', async (t) => {
+test('a base is created, listed oldest first, and deleted', async (t) => {
   const app = await knowledgeApp(t);
   const returns = await app.createKnowledgeBase(me, { name: 'Returns', description: 'What comes back' });
   const fees = await app.createKnowledgeBase(me, { name: 'Fees', description: null });
@@ -22,7 +22,7 @@ test('a base is made, listed oldest first, and deleted', async (t) => {
   );
 });
 
-test('a base of another name than asked is refused, and nothing is stored', async (t) => {
+test('a base with an invalid name or description is refused, and nothing is stored', async (t) => {
   const app = await knowledgeApp(t);
   for (const input of [
     { name: ' ' },
@@ -38,7 +38,7 @@ test('a base of another name than asked is refused, and nothing is stored', asyn
   t.is((await app.usage()).knowledgeBases, 1);
 });
 
-test("the plan's number of bases is refused naming quota, limit and use, and a deleted base makes room", async (t) => {
+test("a base beyond the plan's quota is refused with quota, limit and usage, and a deleted base releases its place", async (t) => {
   const app = await knowledgeApp(t);
   const ids = [await app.base(), await app.base(), await app.base()];
   const error = await t.throwsAsync(app.base());
@@ -50,7 +50,7 @@ test("the plan's number of bases is refused naming quota, limit and use, and a d
   t.is((await app.usage()).knowledgeBases, 3);
 });
 
-test('of many bases made at once no more are stored than the plan has', async (t) => {
+test('concurrent creations of bases do not exceed the plan', async (t) => {
   const app = await knowledgeApp(t);
   const made = await Promise.allSettled(Array.from({ length: 12 }, () => app.base()));
   t.is(made.filter(({ status }) => status === 'fulfilled').length, 3);
@@ -58,14 +58,14 @@ test('of many bases made at once no more are stored than the plan has', async (t
   t.is((await app.usage()).knowledgeBases, 3);
 });
 
-test('without the plan of the tenant nothing is made', async (t) => {
+test("without the tenant's plan no base is created", async (t) => {
   const app = await knowledgeApp(t);
   app.ports.quotas = () => Promise.reject(new Error('identity is away'));
   await t.throwsAsync(app.base(), { message: 'identity is away' });
   t.is(await app.count('knowledge_bases'), 0);
 });
 
-test("a base that is another tenant's, deleted or absent is not found, lists included", async (t) => {
+test('a base of another tenant, a deleted or an absent base is not found by any operation', async (t) => {
   const app = await knowledgeApp(t);
   const [mine, gone] = [await app.base(), await app.base()];
   const document = await app.document(mine, textOf(1));
@@ -96,7 +96,7 @@ test("a base that is another tenant's, deleted or absent is not found, lists inc
   t.is((await app.usage()).knowledgeBases, 1);
 });
 
-test('a deleted base keeps its rows and counts no more, but its documents do until they are deleted', async (t) => {
+test('a deleted base keeps its rows and no longer counts, but its documents count until they are deleted', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(3));

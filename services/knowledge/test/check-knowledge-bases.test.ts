@@ -15,14 +15,14 @@ function insertBases(database: Database, tenantId: number, count: number): Promi
 }
 const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id);
 
-test("live bases of the caller's tenant are there", async (t) => {
+test("live bases of the caller's tenant pass the check", async (t) => {
   const database = await testSchema(t, knowledgeSchema);
   const ids = await insertBases(database, 1, 5);
   await t.notThrowsAsync(checkKnowledgeBases({ database }, inTenant(1), ids));
   await t.notThrowsAsync(checkKnowledgeBases({ database }, inTenant(1), []));
 });
 
-test("an absent, a deleted and another tenant's base are not found alike", async (t) => {
+test('an absent base, a deleted one and one of another tenant get the same not-found error', async (t) => {
   const database = await testSchema(t, knowledgeSchema);
   const [mine = 0, deleted = 0] = await insertBases(database, 1, 2);
   const [foreign = 0] = await insertBases(database, 2, 1);
@@ -43,7 +43,7 @@ test('more than five bases are refused', async (t) => {
   t.true(isDomainError(error, 'invalid'));
 });
 
-test('bases are summarized by id: those that are asked for and there, or the first ones', async (t) => {
+test('requested bases that exist are summarized by id; without ids, the first bases are', async (t) => {
   const database = await testSchema(t, knowledgeSchema);
   const ids = await insertBases(database, 1, 202);
   const [foreign = 0] = await insertBases(database, 2, 1);

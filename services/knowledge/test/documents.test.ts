@@ -24,7 +24,7 @@ async function textOfDocument(app: KnowledgeApp, id: number): Promise<string> {
   return (await app.getKnowledgeDocument(me, id)).rawText;
 }
 
-test('a text that is ingested is READY at once, in chunks that are searched, and counted', async (t) => {
+test('an ingested text is READY at once, and its chunks are searched and counted', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const text = textOf(3);
@@ -38,7 +38,7 @@ test('a text that is ingested is READY at once, in chunks that are searched, and
   t.is(await app.count('unsearched_generations'), 0);
 });
 
-test('the name of a text says what it is: Markdown or plain', async (t) => {
+test('the file name of a text determines its type: Markdown or plain text', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   for (const [fileName, mimeType] of [
@@ -52,7 +52,7 @@ test('the name of a text says what it is: Markdown or plain', async (t) => {
   }
 });
 
-test('a text has at most 500,000 code points and is not blank; what is refused stores nothing', async (t) => {
+test('a text has at most 500,000 code points and is not blank; a refused text stores nothing', async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.chunks = 1_000_000;
   const base = await app.base();
@@ -74,7 +74,7 @@ test('a text has at most 500,000 code points and is not blank; what is refused s
   t.is(await textOfDocument(app, id), '🦜'.repeat(500_000));
 });
 
-test("the plan's chunks are refused before anything is embedded, naming quota, limit and use", async (t) => {
+test('chunks beyond the plan are refused with quota, limit and usage, before anything is embedded', async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.chunks = 5;
   const base = await app.base();
@@ -91,7 +91,7 @@ test("the plan's chunks are refused before anything is embedded, naming quota, l
   t.is((await app.usage()).chunks, 5);
 });
 
-test("the plan's storage is refused before anything is embedded, naming quota, limit and use in MB of 2^20 bytes", async (t) => {
+test('storage beyond the plan is refused with quota, limit and usage in MB of 2^20 bytes, before anything is embedded', async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.storageBytes = 1.5 * 2 ** 20;
   app.quotas.chunks = 1_000_000;
@@ -121,7 +121,7 @@ test("the plan's storage is refused before anything is embedded, naming quota, l
   );
 });
 
-test('of texts ingested at once no more are stored than the plan has chunks for', async (t) => {
+test("concurrently ingested texts do not exceed the plan's chunks", async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.chunks = 5;
   const base = await app.base();
@@ -136,7 +136,7 @@ test('of texts ingested at once no more are stored than the plan has chunks for'
   t.is(await app.count('knowledge_chunks'), 4);
 });
 
-test('a plan that is lowered while a text is embedded holds when it would be stored', async (t) => {
+test('if the plan is lowered while a text is embedded, the text is checked against the lower plan', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   app.embedder.before = () => {
@@ -153,7 +153,7 @@ test('a plan that is lowered while a text is embedded holds when it would be sto
   await assertNothingStored(t, app);
 });
 
-test('an ingest that fails or whose caller leaves has no row and no counter', async (t) => {
+test('an ingest that fails or is cancelled stores no row and no usage', async (t) => {
   const app = await knowledgeApp(t);
   app.quotas.chunks = 1_000_000;
   const base = await app.base();
@@ -185,7 +185,7 @@ test('a base that is deleted while a text is embedded gets no document', async (
   await assertNothingStored(t, app);
 });
 
-test('a text is seen by nobody until its chunks are there', async (t) => {
+test('a text is invisible until its chunks are stored', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const seen: unknown[] = [];
@@ -198,7 +198,7 @@ test('a text is seen by nobody until its chunks are there', async (t) => {
   t.true(id > 0);
 });
 
-test('documents are listed newest first and without their text, which is never read', async (t) => {
+test('documents are listed newest first, and their texts are not read', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   await app.document(await app.base(), 'elsewhere');
@@ -265,7 +265,7 @@ for (const status of states) {
   });
 }
 
-test('a FAILED upload is queued for parsing again, with an event of its next version', async (t) => {
+test('a FAILED upload is queued for parsing again, with an event for its next version', async (t) => {
   const app = await knowledgeApp(t);
   const { id } = await app.upload(await app.base(), 'FAILED');
   const usage = await app.usage();
@@ -275,7 +275,7 @@ test('a FAILED upload is queued for parsing again, with an event of its next ver
   t.deepEqual(await app.usage(), usage);
 });
 
-test('of several re-syncs of a FAILED upload at once one queues it', async (t) => {
+test('of concurrent re-syncs of a FAILED upload only one queues it', async (t) => {
   const app = await knowledgeApp(t);
   const { id } = await app.upload(await app.base(), 'FAILED');
   const all = await Promise.allSettled([1, 2, 3, 4].map(() => app.resyncKnowledgeDocument(me, id)));
@@ -298,7 +298,7 @@ test('a FAILED upload whose confirmed bytes are gone or replaced is not queued',
   t.deepEqual(await events(app), []);
 });
 
-test('a FAILED document is repaired by another text: READY, searched, and its file still counts', async (t) => {
+test('a FAILED document with a new text is READY and searched, and its file still counts as storage', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const { id } = await app.upload(base, 'FAILED');
@@ -334,7 +334,7 @@ test('the text of a READY document is replaced with its chunks and counters', as
   t.is(await app.count('knowledge_chunks'), 2);
 });
 
-test('above the plan after it was lowered, a document may shrink and be re-synced, but not grow', async (t) => {
+test('if the usage exceeds a lowered plan, a document may shrink and be re-synced, but not grow', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(5));
@@ -357,7 +357,7 @@ test('above the plan after it was lowered, a document may shrink and be re-synce
   t.is((await app.searched(base)).length, 4);
 });
 
-test('a re-sync makes new chunks of the same text', async (t) => {
+test('a re-sync creates new chunks of the same text', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(3));
@@ -372,7 +372,7 @@ test('a re-sync makes new chunks of the same text', async (t) => {
   t.is(await app.count('unsearched_generations'), 0);
 });
 
-test('a re-sync that fails, or whose process dies, leaves the chunks before it searched', async (t) => {
+test('if a re-sync fails or its process dies, the previous chunks are still searched', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(150));
@@ -405,7 +405,7 @@ test('a re-sync that fails, or whose process dies, leaves the chunks before it s
   t.is(await app.count('unsearched_generations'), 0);
 });
 
-test('an ingest whose process dies leaves nothing behind a sweep', async (t) => {
+test('nothing remains of an ingest whose process died, after a sweep', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   let calls = 0;
@@ -424,7 +424,7 @@ test('an ingest whose process dies leaves nothing behind a sweep', async (t) => 
 
 for (const isSwept of [true, false]) {
   const what = isSwept ? 'were swept' : 'are about to be swept';
-  test(`a builder that was silent for so long that its chunks ${what} changes nothing`, async (t) => {
+  test(`a builder that was silent too long, so that its chunks ${what}, changes nothing`, async (t) => {
     const app = await knowledgeApp(t);
     const base = await app.base();
     const id = await app.document(base, textOf(150));
@@ -450,7 +450,7 @@ for (const isSwept of [true, false]) {
   });
 }
 
-test('of two changes of one document at once one stays, with its own chunks', async (t) => {
+test('of two concurrent changes of a document one wins, with its own chunks', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(3, 'apples'));
@@ -475,7 +475,7 @@ test('of two changes of one document at once one stays, with its own chunks', as
   t.is(await app.count('knowledge_chunks'), (await app.searched(base)).length);
 });
 
-test('a re-sync does not bring back chunks of a text that was replaced meanwhile', async (t) => {
+test('a re-sync does not restore chunks of a text that was replaced in the meantime', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(3, 'apples'));
@@ -496,7 +496,7 @@ for (const [what, change] of [
   ['a re-sync', (app, id) => app.resyncKnowledgeDocument(me, id)],
   ['another text', (app, id) => app.updateKnowledgeDocumentText(me, { id, text: textOf(5, 'plums') })],
 ] as [string, (app: KnowledgeApp, id: number) => Promise<boolean>][]) {
-  test(`a text replaces what ${what} has stored since it was read, and releases what that counts`, async (t) => {
+  test(`a new text replaces what ${what} has stored in the meantime, and releases its usage`, async (t) => {
     const app = await knowledgeApp(t);
     const base = await app.base();
     const id = await app.document(base, textOf(3, 'apples'));
@@ -517,7 +517,7 @@ for (const [what, change] of [
   });
 }
 
-test('a search while a document is re-synced and changed finds one whole generation, never none or two', async (t) => {
+test('a search during a re-sync and a change finds exactly one whole generation', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(3, 'apples'));
@@ -539,7 +539,7 @@ test('a search while a document is re-synced and changed finds one whole generat
   );
 });
 
-test('a document that is deleted while it is changed stays deleted, and counts nothing', async (t) => {
+test('a document that is deleted during a change remains deleted, and no longer counts', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   for (const change of [
@@ -557,7 +557,7 @@ test('a document that is deleted while it is changed stays deleted, and counts n
   }
 });
 
-test('chunks of another embedding model than the base has by then are not switched to', async (t) => {
+test('chunks of an embedding model that the base no longer has are not used', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, textOf(2));
@@ -569,7 +569,7 @@ test('chunks of another embedding model than the base has by then are not switch
   t.deepEqual(await app.searched(base), before);
 });
 
-test('a deleted document is gone with its chunks and releases what it counted, once', async (t) => {
+test('a deleted document is removed with its chunks and releases its usage once', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const [kept, id] = [await app.document(base, textOf(2, 'pears')), await app.document(base, textOf(3))];
@@ -592,7 +592,7 @@ test('a deleted document is gone with its chunks and releases what it counted, o
   );
 });
 
-test('a document is deleted in every state, and what it counted is released', async (t) => {
+test('a document can be deleted in every state, and its usage is released', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   for (const status of ['PENDING', 'PARSING', 'FAILED'] as const) {
@@ -604,7 +604,7 @@ test('a document is deleted in every state, and what it counted is released', as
   t.deepEqual(await app.listKnowledgeDocuments(me, base), []);
 });
 
-test('of many deletions of one document at once one releases its quota', async (t) => {
+test('of concurrent deletions of a document only one releases its quota', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   await app.document(base, textOf(1));
@@ -614,7 +614,7 @@ test('of many deletions of one document at once one releases its quota', async (
   t.like(await app.usage(), { chunks: 1 });
 });
 
-test('the file of a deleted upload is removed, also when the object store was away', async (t) => {
+test('the file of a deleted upload is removed, even after an outage of the object store', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const { objects } = app.ports;

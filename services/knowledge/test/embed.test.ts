@@ -13,7 +13,7 @@ interface Embedded {
 
 const embedded = (data: unknown) => (data as { embed: Embedded }).embed;
 
-test('vectors come in the order of the texts, of 768 numbers and of length 1, with what it took', async (t) => {
+test('unit vectors of 768 numbers are returned in the order of the texts, with the usage', async (t) => {
   const { graph } = await retrievalUnit(t);
   const texts = Array.from({ length: 100 }, (_, at) => `text number ${at}`);
   const { data } = await graph(keyOf(1), query, { texts });
@@ -26,7 +26,7 @@ test('vectors come in the order of the texts, of 768 numbers and of length 1, wi
   t.deepEqual(usage, { inputTokens: 348, outputTokens: 0, costUsd: 0 });
 });
 
-test('while vectors are written other work goes on', async (t) => {
+test('other work can run while vectors are serialized', async (t) => {
   const vectors = Array.from({ length: 100 }, (_, at) => embedOffline(`text number ${at}`));
   let rounds = 0;
   const written = vectorsAsJson(vectors);
@@ -43,7 +43,7 @@ test('while vectors are written other work goes on', async (t) => {
   t.true(rounds >= 15, `${rounds}`);
 });
 
-test('vectors are written with the digits that single precision has, to the last bit', async (t) => {
+test('vectors are serialized with the digits of single precision, exact to the last bit', async (t) => {
   const dense = Float32Array.from({ length: 768 }, (_, at) => Math.sin(at + 1) / 20);
   const edges = Float32Array.from([0, 1, -1, 1 / 3, 2 ** -14, -(2 ** -24), 2 ** -149]);
   const json = (await vectorsAsJson([dense, edges])).toString();
@@ -54,7 +54,7 @@ test('vectors are written with the digits that single precision has, to the last
   t.true(json.length / 768 < 15, `${json.length} characters`); // written as doubles, each number would take 20 characters or more
 });
 
-test('with an endpoint its model embeds, at its price', async (t) => {
+test('with an endpoint, its model embeds at its price', async (t) => {
   const server = await startEmbeddings(t);
   const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const { data } = await graph(keyOf(1), query, { texts: ['one', 'two'] });
@@ -63,7 +63,7 @@ test('with an endpoint its model embeds, at its price', async (t) => {
   t.like(ledger.reserved, [{ call: { operation: 'embed', apiKeyId: 9, modelId: 'text-embedding-3-small' } }]);
 });
 
-test('1 to 100 texts of at most 32,000 characters are taken, none of them blank', async (t) => {
+test('1 to 100 texts of at most 32,000 characters are accepted, and blank texts are refused', async (t) => {
   const { graph } = await retrievalUnit(t);
   const refused = async (texts: string[]) => {
     const { errors } = await graph(keyOf(1), query, { texts });
@@ -83,7 +83,7 @@ test('1 to 100 texts of at most 32,000 characters are taken, none of them blank'
   t.is(await refused(['🦜'.repeat(32_000)]), undefined);
 });
 
-test('embed takes API keys alone, and at the cap it is BAD_REQUEST with nothing sent', async (t) => {
+test('embed accepts only API keys; at the spend cap it is BAD_REQUEST and nothing is sent', async (t) => {
   const server = await startEmbeddings(t);
   const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   t.is((await graph(userOf(1), query, { texts: ['a'] })).errors?.[0]?.extensions['code'], 'UNAUTHENTICATED');

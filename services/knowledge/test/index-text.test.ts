@@ -30,7 +30,7 @@ async function chunks(app: KnowledgeApp, documentId: number) {
   );
 }
 
-test('chunks have their place, headings and page, also after a re-sync of the stored text', async (t) => {
+test('chunks have their index, headings and page, also after a re-sync of the stored text', async (t) => {
   const app = await knowledgeApp(t);
   const text = textOf(3);
   const id = await indexUpload(app, await app.base(), text, [0, text.indexOf('# Part 1'), text.indexOf('# Part 2')]);
@@ -55,7 +55,7 @@ test('chunks have their place, headings and page, also after a re-sync of the st
   );
 });
 
-test('a passage is embedded with the name of its document and the headings above it, and its vector is stored as it is', async (t) => {
+test("a passage is embedded with its document's name and the headings above it, and its vector is stored unchanged", async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const id = await app.document(base, `# Returns\n\n## Fees\n\n${'Two euros for a parcel. '.repeat(200)}`);
@@ -76,7 +76,7 @@ test('a passage is embedded with the name of its document and the headings above
   }
 });
 
-test('each call of the embedding has an id of its own, and the one of the baseâ€™s model', async (t) => {
+test('each embedding call has its own id and the model of the base', async (t) => {
   const app = await knowledgeApp(t);
   const calls: { callId: string; model: string }[] = [];
   const { embed } = app.embedder;
@@ -93,7 +93,7 @@ test('each call of the embedding has an id of its own, and the one of the baseâ€
   t.deepEqual([...new Set(calls.map((call) => call.model))], [model]);
 });
 
-test('no statement of the service reads an embedding', async (t) => {
+test('no SQL statement of the service reads an embedding', async (t) => {
   const app = await knowledgeApp(t);
   const base = await app.base();
   const statements: string[] = [];

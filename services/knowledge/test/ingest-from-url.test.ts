@@ -74,7 +74,7 @@ test('a page becomes a READY document of origin URL, with its title, type and ch
   t.like(await app.usage(), { chunks: 1, storedBytes: Buffer.byteLength(rawText ?? '') });
 });
 
-test('what is left out of a page beyond a trace stands at the end of its text, and for the tenant', async (t) => {
+test('significant omissions from a page are listed at the end of its text and shown to the tenant', async (t) => {
   const notice = 'Words that are no text of this page. '.repeat(10).trim();
   const app = await withHost(t, html(`<h1>Fees</h1><p>Three.</p><footer>${notice}</footer>`));
   const base = await app.base();
@@ -86,7 +86,7 @@ test('what is left out of a page beyond a trace stands at the end of its text, a
   t.is(rawText, `# Fees\n\nThree.\n\n[${missing}]`);
 });
 
-test('the label is the one given, else the title of at most 255 characters, else the host', async (t) => {
+test('the file name is the given one, else the title of at most 255 characters, else the host', async (t) => {
   let body = '';
   const app = await withHost(t, (request, response) => html(body)(request, response));
   const base = await app.base();
@@ -111,7 +111,7 @@ test('the label is the one given, else the title of at most 255 characters, else
   await t.throwsAsync(app.ingest(base, app.url, ' '), { message: /input\.fileName must not be blank/u });
 });
 
-test('plain text and Markdown are taken as they are, in their charset', async (t) => {
+test('plain text and Markdown are stored unchanged, decoded by their charset', async (t) => {
   let type = '';
   let body = Buffer.from('');
   const app = await withHost(t, (_, response) => void response.setHeader('content-type', type).end(body));
@@ -127,7 +127,7 @@ test('plain text and Markdown are taken as they are, in their charset', async (t
   t.deepEqual(await stored(), ['text/markdown', '# über']);
 });
 
-test('another type is refused by its name before the body is read, and stores nothing', async (t) => {
+test('any other content type is refused by name before the body is read, and stores nothing', async (t) => {
   let type: string | undefined;
   const app = await withHost(t, (_, response) => {
     if (type !== undefined) response.setHeader('content-type', type);
@@ -152,7 +152,7 @@ test('another type is refused by its name before the body is read, and stores no
   t.is(await app.count('knowledge_documents'), 0);
 });
 
-test('a page without text, too long, too large, or with an error status is refused, and stores nothing', async (t) => {
+test('a page that has no text, is too long or too large, or has an error status is refused and stores nothing', async (t) => {
   let [status, body] = [200, ''];
   const app = await withHost(t, (_, response) => {
     response.writeHead(status, { 'content-type': 'text/html' }).end(body);
@@ -179,7 +179,7 @@ test('a page without text, too long, too large, or with an error status is refus
   t.is(await app.count('knowledge_documents'), 1);
 });
 
-test('a URL that the guard refuses is refused by field, before anything is sent', async (t) => {
+test('a URL that the outbound guard refuses is refused by field, before anything is sent', async (t) => {
   const app = await withHost(t, html(page), () => ({ addresses: ['127.0.0.2'] }));
   const base = await app.base();
   const refused: [string, string][] = [
@@ -198,7 +198,7 @@ test('a URL that the guard refuses is refused by field, before anything is sent'
   t.is(app.connections, 0);
 });
 
-test('three redirects are followed, each checked; a fourth, or one to an address inside, is refused', async (t) => {
+test('three redirects are followed, each checked; a fourth, or a redirect to an internal address, is refused', async (t) => {
   const app = await withHost(t, ({ url = '' }, response) => {
     const remaining = Number(url.slice(1));
     if (url === '/in') response.writeHead(302, { location: `http://127.0.0.2:${app.port}/` }).end();
@@ -212,7 +212,7 @@ test('three redirects are followed, each checked; a fourth, or one to an address
     t.like(await t.throwsAsync(app.ingest(base, at(path))), { kind: 'invalid', reason: 'REDIRECT_REFUSED' });
 });
 
-test("a base that is another tenant's, deleted or absent is not found, before anything is sent", async (t) => {
+test('a base of another tenant, a deleted or an absent base is not found, before anything is sent', async (t) => {
   const app = await withHost(t, html(page));
   const base = await app.base();
   const deleted = await app.base();
@@ -242,7 +242,7 @@ test('a base that is deleted while the page is fetched gets no document', async 
   t.like(await app.usage(), { chunks: 0, storedBytes: 0 });
 });
 
-test('slow hosts of one tenant take two fetches at once and leave another tenant its own', async (t) => {
+test('slow hosts of one tenant occupy at most two fetches, so that another tenant is served', async (t) => {
   const gate = createGate();
   t.teardown(() => gate.open());
   const app = await withHost(t, async (request, response) => {
@@ -260,7 +260,7 @@ test('slow hosts of one tenant take two fetches at once and leave another tenant
   t.deepEqual(await Promise.all(calls), [1, 1, 1, 1]);
 });
 
-test('a caller that leaves while the page is fetched stores nothing', async (t) => {
+test('if the caller disconnects while the page is fetched, nothing is stored', async (t) => {
   let asked = 0;
   const app = await withHost(t, () => {
     asked += 1;

@@ -11,7 +11,7 @@ interface Thing {
 }
 
 for (const seed of [1, 2, 3, 4]) {
-  test(`counters equal rows and no chunk is left over after random operations at once, with failures: ${seed}`, async (t) => {
+  test(`after concurrent random operations with failures, counters equal rows and no unused chunk remains: ${seed}`, async (t) => {
     const app = await knowledgeApp(t);
     const random = randomBy(seed);
     const oneOf = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;

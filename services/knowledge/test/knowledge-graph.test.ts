@@ -24,7 +24,7 @@ async function ingest(unit: KnowledgeUnit, knowledgeBaseId: number, text: string
 const documents = `query ($base: Int!) { knowledgeDocuments(knowledgeBaseId: $base) {
   id fileName mimeType fileSizeBytes parseStatus parseError rawText createdAt updatedAt } }`;
 
-test('a base lives through the schema: made, filled, read, changed and deleted', async (t) => {
+test('a base is created, filled, read, changed and deleted through the schema', async (t) => {
   const unit = await knowledgeUnit(t);
   const base = await newBase(unit);
   t.is(await ingest(unit, base, textOf(2)), 2);
@@ -48,7 +48,7 @@ test('a base lives through the schema: made, filled, read, changed and deleted',
   t.deepEqual((await unit.graph(me, '{ knowledgeBases { id } }')).data?.['knowledgeBases'], []);
 });
 
-test('a user without a tenant is told so', async (t) => {
+test('a user without a tenant gets an error that says so', async (t) => {
   const unit = await knowledgeUnit(t);
   const nobody = { ...me, tenantId: null };
   for (const operation of [
@@ -71,7 +71,7 @@ test('a user without a tenant is told so', async (t) => {
   }
 });
 
-test('while identity is away what needs the plan is UNAVAILABLE and stores nothing, and reads work', async (t) => {
+test('while identity is unavailable, operations that need the plan are UNAVAILABLE and store nothing; reads work', async (t) => {
   const unit = await knowledgeUnit(t);
   unit.identity.isDown = true;
   const { errors } = await unit.graph(me, 'mutation { createKnowledgeBase(input: { name: "a" }) { id } }');
@@ -81,7 +81,7 @@ test('while identity is away what needs the plan is UNAVAILABLE and stores nothi
   t.true((await newBase(unit)) > 0);
 });
 
-test('the text of a document counts towards the answer before it is read, in each alias', async (t) => {
+test('the text of a document counts toward the response size before it is read, once for each alias', async (t) => {
   const unit = await knowledgeUnit(t, { KNOWLEDGE_MAX_ANSWER_BYTES: '60000' });
   const base = await newBase(unit);
   await ingest(unit, base, 'x'.repeat(20_000));

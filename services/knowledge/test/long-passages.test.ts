@@ -62,7 +62,7 @@ onOneDatabase(({ test, testSchema }) => {
   for (const [what, { text, name = 'long.md' }] of Object.entries(texts)) {
     for (const env of [{}, { EMBEDDINGS_MAX_TOKENS: String(limit) }]) {
       const how = 'EMBEDDINGS_MAX_TOKENS' in env ? 'with a setting of it' : 'which nobody told';
-      test(`a text is READY whose passages are cut to what the model takes, ${how}: ${what}`, async (t) => {
+      test(`a text is READY with passages cut to the model's limit, ${how}: ${what}`, async (t) => {
         const { deps, server, base, passages, ledger } = await started(t, env);
         await ingestDocument(deps, me, { knowledgeBaseId: base, fileName: name, text });
         const rows = await passages();
@@ -92,7 +92,7 @@ onOneDatabase(({ test, testSchema }) => {
     }
   }
 
-  test('a question that is too long for the model is searched for by its pieces', async (t) => {
+  test('a question that is too long for the model is embedded in pieces', async (t) => {
     const { deps, base } = await started(t);
     await ingestDocument(deps, me, { knowledgeBaseId: base, fileName: 'a.md', text: 'Lamps can be returned.' });
     await ingestDocument(deps, me, { knowledgeBaseId: base, fileName: 'b.md', text: 'The museum opens at nine.' });
@@ -100,7 +100,7 @@ onOneDatabase(({ test, testSchema }) => {
     t.is(first?.documentName, 'a.md');
   });
 
-  test('vectors of texts that are too long are refused, and not made of something else', async (t) => {
+  test('embed refuses texts that are too long instead of embedding pieces of them', async (t) => {
     const { deps } = await started(t);
     t.like(await t.throwsAsync(embed(deps, me, [english])), { kind: 'invalid', reason: 'EMBEDDING_TOO_LONG' });
   });
@@ -111,7 +111,7 @@ onOneDatabase(({ test, testSchema }) => {
     [422, '{"detail":[{"msg":"bad"}]}'],
     [500, '{"error":{"message":"input is too large to process. increase the physical batch size"}}'],
   ] as const) {
-    test(`a text is cut as well where the endpoint answers ${status} with “${body}”`, async (t) => {
+    test(`a text is also cut if the endpoint responds with ${status} and “${body}”`, async (t) => {
       const { deps, server, base, passages } = await started(t);
       server.refusal = { status, body };
       await ingestDocument(deps, me, { knowledgeBaseId: base, fileName: 'a.md', text: `${english}${chinese}` });
@@ -119,7 +119,7 @@ onOneDatabase(({ test, testSchema }) => {
     });
   }
 
-  test('an endpoint that refuses everything is asked a bounded number of times', async (t) => {
+  test('an endpoint that refuses everything gets a bounded number of requests', async (t) => {
     for (const body of ['', '{"error":"input too long"}']) {
       const { deps, server, base } = await started(t);
       server.tooLong = () => true;

@@ -32,7 +32,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     return { earlier, migrated };
   }
 
-  test('chunks that are stored before there are partitions keep their ids and texts', async (t) => {
+  test('chunks stored before the partitions existed keep their ids and texts', async (t) => {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '005-chunks-by-tenant');
     const earlier = await testSchema(t, schemaAfter(at));
     const tenants = [1, 2, 3];
@@ -61,7 +61,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   });
 
   for (const migration of ['006-deleted-texts', '008-deleted-without-text']) {
-    test(`${migration}: texts of documents that were deleted before are gone, those of drafts stay`, async (t) => {
+    test(`${migration}: texts of documents deleted earlier are cleared, texts of drafts are kept`, async (t) => {
       const { earlier, migrated } = await schemas(t, migration);
       const stored = storedChunks(earlier, 1);
       const base = await stored.base();
@@ -83,7 +83,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     });
   }
 
-  test('a document that the version before deletes keeps no text, one that it publishes does', async (t) => {
+  test('a document deleted by the previous version keeps no text, a document published by it does', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const stored = storedChunks(database, 1);
     const base = await stored.base();
@@ -100,7 +100,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await textsOf(database), [none, text]);
   });
 
-  test('chunks that are stored when words between signs are not found yet are not written again, new ones have them', async (t) => {
+  test('chunks stored before words between signs were indexed are not rewritten; new chunks have these words', async (t) => {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === '007-words-between-signs');
     const earlier = await testSchema(t, schemaAfter(at));
     const stored = storedChunks(earlier, 1);

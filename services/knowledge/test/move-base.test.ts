@@ -79,7 +79,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       return { right, all: rows.length };
     });
 
-  test('bases of another model are embedded anew in the background and switched in one step; until then they are searched by theirs', async (t) => {
+  test('bases of another model are embedded anew in the background and switched in one step; until then their old model is searched', async (t) => {
     const { database, server, start, base } = await started(t);
     const gate = server.hold('harbour');
     const { graph } = await start(later);
@@ -99,7 +99,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.like(data, { retrieveChunks: [{ content: 'The falcon, its end' }] });
   });
 
-  test('documents that are stored, synced or deleted meanwhile are never of another model than their base', async (t) => {
+  test('documents stored, re-synced or deleted during a move always have the model of their base', async (t) => {
     const { database, server, start, base, documents, mine } = await started(t);
     const gate = server.hold('harbour');
     const { graph } = await start(later);
@@ -124,7 +124,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 8, all: 8 });
   });
 
-  test('where the process ends in the middle, the next one goes on with what is not prepared', async (t) => {
+  test('if the process ends during a move, the next one continues with the unprepared documents', async (t) => {
     const { database, server, start, base } = await started(t);
     const gate = server.hold('harbour');
     const { unit } = await start(later);
@@ -139,7 +139,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 10, all: 10 });
   });
 
-  test('what was prepared for a model that is not wanted any more is dropped', async (t) => {
+  test('generations prepared for a model that is no longer in use are dropped', async (t) => {
     const { database, server, start, base } = await started(t);
     const gate = server.hold('harbour', 'unwanted');
     const { unit } = await start('unwanted');
@@ -151,7 +151,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(named(text), later)), { right: 10, all: 10 });
   });
 
-  test('a base whose model is not served any more is UNAVAILABLE with the reason until it is moved', async (t) => {
+  test('a base whose model is no longer served is UNAVAILABLE with the reason until it is moved', async (t) => {
     const { database, server, start, base } = await started(t);
     server.absent.add(earlier);
     const gate = server.hold('otter');
@@ -165,7 +165,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is((await graph(userOf(1), query, { id: base, query: 'falcon' })).errors, undefined);
   });
 
-  test('a document that was embedded for a model which is no longer wanted is embedded again', async (t) => {
+  test('a document embedded for a model that is no longer in use is embedded again', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
     const base = await mine.base(earlier);
@@ -222,7 +222,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     ['a text that the endpoint refuses', 'refused text', badRequest('too long', 'EMBEDDING_REFUSED'), 3],
     ['a key that it refuses', 'fault', unavailable('away', new EmbeddingsMisconfigured('settings', 'status 401')), 10],
   ] as const) {
-    test(`with ${what} a base keeps its model after ${attempts} attempts, and is tried again at the next start`, async (t) => {
+    test(`with ${what} a base keeps its model after ${attempts} attempts, and the move is tried again at the next start`, async (t) => {
       let refused = 0;
       let refuses = true;
       const { database, base, embedder, jobsOf, registered } = await scripted(t, ([text]) => {
@@ -247,7 +247,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     });
   }
 
-  test('an outage uses up no patience with a text that the endpoint refuses', async (t) => {
+  test('an outage does not count as an attempt for a text that the endpoint refuses', async (t) => {
     const failures = [unavailable('away'), badRequest('too long', 'EMBEDDING_REFUSED')];
     const { database, base, embedder } = await scripted(t, () => {
       const failure = failures.shift();
@@ -259,7 +259,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(givenUp(), 0);
   });
 
-  test('where the base is deleted in the middle, its move ends', async (t) => {
+  test('if the base is deleted during its move, the move ends', async (t) => {
     const { database, mine, base, embedder, jobsOf, registered } = await scripted(t, async () => {
       await mine.deleteBase(base);
     });
@@ -268,7 +268,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(await modelOf(database, base), earlier);
   });
 
-  test('while the tenant is suspended its bases are not moved', async (t) => {
+  test('bases of a suspended tenant are not moved', async (t) => {
     let isSuspended = false;
     const { database, base, embedder, jobsOf } = await scripted(t, () => {
       isSuspended = true;
@@ -320,7 +320,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     );
   });
 
-  test('passages that are embedded without the name of their document are embedded anew, each document alone, and charged to no tenant', async (t) => {
+  test("passages embedded without their document's name are embedded anew, one document at a time, and charged to no tenant", async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
     const base = await mine.base();
@@ -358,7 +358,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.is(calls.length, subjects.length + 2);
   });
 
-  test('where the tenant is deleted in the middle, its moves end', async (t) => {
+  test('if the tenant is deleted during a move, its moves end', async (t) => {
     let isThere = true;
     const { database, base, embedder, jobsOf, registered } = await scripted(t, () => {
       isThere = false;

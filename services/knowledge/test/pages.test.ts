@@ -11,7 +11,7 @@ function pageOf(text: string, rest: Partial<FetchedPage> = {}): FetchedPage {
   return { body: Buffer.from(text), isHtml: true, charset: undefined, ...rest };
 }
 
-test('HTML becomes text with its title, and other pages stay as they are', async (t) => {
+test('HTML is converted to text with its title, and other pages are unchanged', async (t) => {
   const html = '<title>Fees</title><h1>Fees\u0000</h1>&#0;\ud800';
   t.deepEqual(await readPage(pageOf(html), never, usual), {
     title: 'Fees',
@@ -57,7 +57,7 @@ test.serial('hostile pages are bounded in time and memory, and leave the event l
   t.like(await readPage(pageOf('next'), never, usual), { text: 'next' });
 });
 
-test('a caller that leaves ends the reading', async (t) => {
+test('a caller that disconnects ends the reading', async (t) => {
   const leaving = new AbortController();
   const reading = t.throwsAsync(readPage(pageOf('<div>'.repeat(1_000_000)), leaving.signal, usual), {
     message: 'gone',

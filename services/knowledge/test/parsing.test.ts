@@ -60,7 +60,7 @@ async function watches(app: KnowledgeApp): Promise<number> {
   return rows.length;
 }
 
-test('a parse that starts is PARSING, with the confirmed version of the file; one that succeeds is READY and searched', async (t) => {
+test('a document is PARSING when its parse begins, with the confirmed version of the file, and READY and searched when it succeeds', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base, id, parse } = uploaded;
   t.is((await shown(uploaded)).parseStatus, 'PENDING');
@@ -84,7 +84,7 @@ test('a parse that starts is PARSING, with the confirmed version of the file; on
   t.is(id, begun.id);
 });
 
-test('where pages begin is kept with the chunks', async (t) => {
+test('chunks keep the pages on which they begin', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   const pages = [1, 2, 3].map((n) => `# Part ${n}\n\n${`This stands on page ${n}. `.repeat(150)}\n\n`);
@@ -113,7 +113,7 @@ test('a file that cannot be parsed is FAILED with its plain reason, and can be q
   t.like(await shown(uploaded), { parseStatus: 'PENDING', parseError: null, version: 3 });
 });
 
-test('a parse that died is begun again, and of two parsers the first result counts', async (t) => {
+test('a parse whose process died begins again, and of two parsers the first result counts', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base, parse } = uploaded;
   const [first, second] = await Promise.all([app.beginDocument(parser, parse), app.beginDocument(parser, parse)]);
@@ -132,7 +132,7 @@ test('a parse that died is begun again, and of two parsers the first result coun
   t.deepEqual(await app.searched(base), ['The text of one parser.']);
 });
 
-test('of results at once for one parse one counts', async (t) => {
+test('of concurrent results for a parse only one counts', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, parse } = uploaded;
   const goes = createGate();
@@ -148,7 +148,7 @@ test('of results at once for one parse one counts', async (t) => {
   await reaches(uploaded, results[2]?.status === 'fulfilled' ? 'FAILED' : 'READY');
 });
 
-test('nobody waits for a parse that has ended, for an older version, or for a deleted, absent or foreign document', async (t) => {
+test('results are refused for a parse that has ended, for an older version, and for a deleted, absent or foreign document', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, id, parse } = uploaded;
   const refused = async (of: Parse, caller = parser, what = JSON.stringify(of)) => {
@@ -182,7 +182,7 @@ test('only the parser begins, completes and fails documents', async (t) => {
   }
 });
 
-test('a text of 5,000,000 characters is taken, one more, a blank one and misplaced pages are not', async (t) => {
+test('a text of 5,000,000 characters is accepted; a longer or blank text and misplaced pages are refused', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, parse } = uploaded;
   const refused = async (texts: string[], path: string, pageStarts?: number[]) =>
@@ -204,7 +204,7 @@ test('a text of 5,000,000 characters is taken, one more, a blank one and misplac
   );
 });
 
-test('a text that does not fit into the chunks of the plan, or at the spend cap, is FAILED with a plain reason', async (t) => {
+test("a text beyond the plan's chunks or at the spend cap is FAILED with a plain reason", async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base } = uploaded;
   app.quotas.chunks = 2;
@@ -226,7 +226,7 @@ test('a text that does not fit into the chunks of the plan, or at the spend cap,
   t.like(await app.usage(), { chunks: 0 });
 });
 
-test('while the embeddings endpoint is away a parsed text waits, and is READY once it is back', async (t) => {
+test('a parsed text waits while the embeddings endpoint is unavailable, and is READY afterwards', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   let refusals = 0;
@@ -311,7 +311,7 @@ for (const [what, error] of [
     t.regex((await shown(uploaded)).parseError ?? '', /was away for too long/u);
   });
 
-test('an outage uses up no patience with a refused key or a defect', async (t) => {
+test('an outage does not count as an attempt for a refused key or a defect', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   const failures = [
@@ -334,7 +334,7 @@ test('an outage uses up no patience with a refused key or a defect', async (t) =
   t.is((await shown(uploaded)).parseError, null);
 });
 
-test('a defect while indexing is tried three times and then FAILED, without what went wrong', async (t) => {
+test('a defect while indexing is tried three times and then FAILED, without details of the error', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   let attempts = 0;
@@ -352,7 +352,7 @@ test('a defect while indexing is tried three times and then FAILED, without what
   t.regex((await shown(uploaded)).parseError ?? '', /went wrong on our side/u);
 });
 
-test('a parsed text of a suspended tenant waits until that is lifted, one of a deleted tenant is FAILED', async (t) => {
+test('a parsed text of a suspended tenant waits until the suspension is lifted; a text of a deleted tenant is FAILED', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   const tenant = app.identity.tenant;
@@ -380,7 +380,7 @@ test('a parsed text of a suspended tenant waits until that is lifted, one of a d
   }
 });
 
-test('a document or base that is deleted while its text is indexed: no chunk counts or is searched', async (t) => {
+test('if a document or base is deleted while its text is indexed, no chunk counts or is searched', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base } = uploaded;
   const [embeds, goes] = [createGate(), createGate()];
@@ -406,7 +406,7 @@ test('a document or base that is deleted while its text is indexed: no chunk cou
   t.deepEqual(await app.searched(base), []);
 });
 
-test('a text whose base changes its model meanwhile is embedded again, with the new one', async (t) => {
+test('if the base changes its model while a text is embedded, the text is embedded again with the new model', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base } = uploaded;
   const [embeds, goes] = [createGate(), createGate()];
@@ -428,7 +428,7 @@ test('a text whose base changes its model meanwhile is embedded again, with the 
   t.is((await app.searched(base)).length, 1);
 });
 
-test('a document that nobody parses is offered again at waits that double, and FAILED in the end', async (t) => {
+test('the event of an unparsed document is published again after waits that double, and the document is finally FAILED', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, parse } = uploaded;
   const { knowledgeBaseId, id: documentId } = await shown(uploaded);
@@ -447,7 +447,7 @@ test('a document that nobody parses is offered again at waits that double, and F
   t.is((await published(app)).length, 6);
 });
 
-test('a document whose parse ended is not offered again', async (t) => {
+test('the event of a document whose parse ended is not published again', async (t) => {
   const app = await knowledgeApp(t);
   const [ready, failed, deleted] = [await queuedUpload(t, app), await queuedUpload(t, app), await queuedUpload(t, app)];
   await complete(ready, textOf(1));
@@ -457,7 +457,7 @@ test('a document whose parse ended is not offered again', async (t) => {
   t.is(await watches(app), 0);
 });
 
-test('a text that waits to be indexed is not offered to a parser again', async (t) => {
+test('the event of a document whose text waits to be indexed is not published again', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app } = uploaded;
   const goes = createGate();
@@ -470,7 +470,7 @@ test('a text that waits to be indexed is not offered to a parser again', async (
   await reaches(uploaded, 'READY');
 });
 
-test('what a parser warns of is shown with the text, within bounds, until another text replaces it', async (t) => {
+test('a bounded number of parse warnings is shown with the text until another text replaces it', async (t) => {
   const uploaded = await queuedUpload(t);
   const { app, base, id, parse } = uploaded;
   const scanned = '2 of 14 pages have no text: scanned';

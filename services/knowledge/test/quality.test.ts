@@ -13,7 +13,7 @@ const stated =
     design,
   )?.groups;
 
-test('the offline embedding finds the passages of questions in other words as often as DESIGN.md states', async (t) => {
+test('the offline embedding finds the passages of paraphrased questions as often as DESIGN.md states', async (t) => {
   const ranks = await ranker(t);
   const [cosine, hybrid] = [await ranks('COSINE'), await ranks('HYBRID')];
   t.deepEqual(

@@ -70,7 +70,7 @@ onDatabaseServer(({ test, testSchema }) => {
     return lines.map((line) => Object.values(line)[0]).join('\n');
   }
 
-  test('recall@20 of the index is at least 0.98, beside other tenants and between deleted and synced documents', async (t) => {
+  test("recall@20 of the index is at least 0.98 among other tenants' chunks and among deleted and re-synced documents", async (t) => {
     t.timeout(300_000); // the index needs some milliseconds for each inserted chunk
     const database = await testSchema(t, knowledgeSchema);
     const { base, search } = await filledBase(database);

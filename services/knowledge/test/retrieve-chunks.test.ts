@@ -79,7 +79,7 @@ onEveryDatabase(({ test, testSchema }) => {
       );
     });
 
-    test(`${plan}: a search while a text is changed and re-synced finds one whole generation, never none or two`, async (t) => {
+    test(`${plan}: a search during a change and a re-sync finds exactly one whole generation`, async (t) => {
       const { ask, of, graph } = await unit(t);
       const base = await of(1).base();
       const change = async (mutation: string, variables: object) => {
@@ -116,7 +116,7 @@ onEveryDatabase(({ test, testSchema }) => {
       t.deepEqual([...seen].toSorted(), ['3 otters', '5 bees']);
     });
 
-    test(`${plan}: a base that is deleted, absent or another tenant's is NOT_FOUND`, async (t) => {
+    test(`${plan}: a deleted base, an absent base or a base of another tenant is NOT_FOUND`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
       const foreign = await of(2).base();
@@ -134,7 +134,7 @@ onEveryDatabase(({ test, testSchema }) => {
         t.deepEqual(await ask(base, 'otter', { mode }), { found: [], error: undefined });
     });
 
-    test(`${plan}: passages that are equally near come in the order in which they were stored`, async (t) => {
+    test(`${plan}: passages with equal similarity are returned in the order in which they were stored`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
       for (let at = 0; at < 4; at += 1) await of(1).document(base, ['The same text', 'The same text']);
@@ -148,7 +148,7 @@ onEveryDatabase(({ test, testSchema }) => {
       }
     });
 
-    test(`${plan}: HYBRID finds what full text finds, and its score stays the cosine similarity`, async (t) => {
+    test(`${plan}: HYBRID also finds what full text finds, and its score is still the cosine similarity`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
       // The index returns only chunks near the question and does not rank distant chunks by words. So with the index the base has less
@@ -169,7 +169,7 @@ onEveryDatabase(({ test, testSchema }) => {
       }
     });
 
-    test(`${plan}: hostile queries are no errors`, async (t) => {
+    test(`${plan}: hostile queries cause no errors`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
       await of(1).document(base, animals);
@@ -189,7 +189,7 @@ onEveryDatabase(({ test, testSchema }) => {
     });
   }
 
-  test('words between signs are found, whatever PostgreSQL takes these for', async (t) => {
+  test('words between signs are found, however PostgreSQL parses the signs', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const mine = storedChunks(database, 1);
     const texts = {
@@ -214,7 +214,7 @@ onEveryDatabase(({ test, testSchema }) => {
     }
   });
 
-  test('topK is 5 where it is not given, and 1 to 20; a query is 1 to 10,000 characters and not blank', async (t) => {
+  test('topK is 1 to 20, by default 5; a query has 1 to 10,000 characters and is not blank', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const { graph } = await retrievalUnit(t, { database });
     const mine = storedChunks(database, 1);
@@ -240,7 +240,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.like(await ask({ query: 'x'.repeat(10_001) }), [{ path: 'query' }]);
   });
 
-  test('a base that gets another model during a search is searched by that', async (t) => {
+  test('a base that gets another model during a search is searched with the new model', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const { unit } = await retrievalUnit(t, { database });
     const mine = storedChunks(database, 1);
@@ -261,7 +261,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.deepEqual(models, ['before', 'after']);
   });
 
-  test('a query is metered as embed, and at the cap BAD_REQUEST', async (t) => {
+  test('a query is metered as embed, and is BAD_REQUEST at the spend cap', async (t) => {
     const database = await testSchema(t, knowledgeSchema);
     const { graph, ledger } = await retrievalUnit(t, { database });
     const base = await storedChunks(database, 1).base();

@@ -18,7 +18,7 @@ const asked = (knowledgeBaseIds: number[], more: Partial<RetrieveRequest> = {}):
   ...more,
 });
 
-test('Retrieve finds the best passages of several bases together, and passes over those that are gone or foreign', async (t) => {
+test('Retrieve finds the best passages of several bases, and skips bases that are deleted or of another tenant', async (t) => {
   const { rpc, database, ledger } = await retrievalUnit(t);
   const mine = storedChunks(database, 1);
   const [one, two, gone] = [await mine.base(), await mine.base(), await mine.base()];
@@ -50,7 +50,7 @@ test('Retrieve finds the best passages of several bases together, and passes ove
   });
 });
 
-test('Retrieve answers what its embeddings took, as the ledger has it', async (t) => {
+test('Retrieve returns the usage of its embeddings as the ledger has it', async (t) => {
   const server = await startEmbeddings(t);
   const { rpc, database, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const mine = storedChunks(database, 1);
@@ -63,7 +63,7 @@ test('Retrieve answers what its embeddings took, as the ledger has it', async (t
   t.is((await rpc.retrieve(asked([999_999]), { caller: userOf(1) })).usage?.costUsdE8, 0n);
 });
 
-test('a search that fails after its embedding answers what that took, one that fails before is UNAVAILABLE', async (t) => {
+test('a search that fails after its embedding returns the usage; one that fails before it is UNAVAILABLE', async (t) => {
   const server = await startEmbeddings(t);
   const { rpc, database, ledger, unit } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const base = await storedChunks(database, 1).base('text-embedding-3-small');
@@ -79,7 +79,7 @@ test('a search that fails after its embedding answers what that took, one that f
   t.like(await t.throwsAsync(rpc.retrieve(asked([base]), { caller: userOf(1) })), { kind: 'unavailable' });
 });
 
-test('a base that cannot be searched leaves the passages of the others, wherever it stands', async (t) => {
+test('if a base cannot be searched, the passages of the others are returned, whatever the order of the bases', async (t) => {
   const { rpc, database, unit } = await retrievalUnit(t);
   const mine = storedChunks(database, 1);
   const [one, two, broken] = [await mine.base(), await mine.base(), await mine.base()];
@@ -114,7 +114,7 @@ test('a base that cannot be searched leaves the passages of the others, wherever
   t.like(await t.throwsAsync(nothing), { kind: 'unavailable' });
 });
 
-test('a base whose embedding hangs takes the time of no other, and its passages are left out', async (t) => {
+test('a base whose embedding hangs does not delay the others, and its passages are omitted', async (t) => {
   const server = await startEmbeddings(t);
   const { rpc, database, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const mine = storedChunks(database, 1);
@@ -140,7 +140,7 @@ test('a base whose embedding hangs takes the time of no other, and its passages 
   t.like(nothing, { passages: [], searchFailed: true, usage: { tokensIn } });
 });
 
-test('a tenant whose searches read many bases at once leaves connections to others', async (t) => {
+test('a tenant whose searches read many bases at once leaves connections for other tenants', async (t) => {
   const { rpc, database, unit } = await retrievalUnit(t);
   const [mine, theirs] = [storedChunks(database, 1), storedChunks(database, 2)];
   const bases = [await mine.base(), await mine.base(), await mine.base(), await mine.base(), await mine.base()];
@@ -182,7 +182,7 @@ test('Retrieve refuses a blank query, no base or more than five, and a topK outs
   t.deepEqual(long.passages, []);
 });
 
-test('of several bases all good passages come before the best one of a base that has nothing to say', async (t) => {
+test('good passages of several bases come before the best passage of an irrelevant base', async (t) => {
   const { rpc, database } = await retrievalUnit(t);
   const mine = storedChunks(database, 1);
   const [falcons, bees] = [await mine.base(), await mine.base()];

@@ -32,7 +32,7 @@ async function library(app: KnowledgeApp, tenantId: number) {
   };
 }
 
-test('a tenant with many parsed documents has one place, and the document of another is READY before them', async (t) => {
+test("a tenant with many parsed documents has one indexing slot, and another tenant's document is READY before them", async (t) => {
   const app = await knowledgeApp(t);
   const gate = createGate();
   let [underWay, max] = [0, 0];

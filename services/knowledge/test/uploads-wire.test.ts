@@ -43,7 +43,7 @@ async function* parts(documentId: number, texts: string[]) {
   for (const text of texts) yield CompleteDocumentRequest.fromPartial({ documentId, version: 1, text });
 }
 
-test('an uploaded file is parsed by gRPC: begun, completed in parts, READY with its text', async (t) => {
+test('a parse of an uploaded file is begun and completed in parts over gRPC, and the document is READY with its text', async (t) => {
   const unit = await knowledgeUnit(t);
   const { documentId, objectStorageKey } = await uploadedDocument(unit);
   const begun = await unit.rpc.beginDocument({ documentId, version: 1 }, { caller: parser });
@@ -61,7 +61,7 @@ test('an uploaded file is parsed by gRPC: begun, completed in parts, READY with 
   t.like(await t.throwsAsync(late), { kind: 'notFound' });
 });
 
-test('a parse fails by gRPC with a reason, and other units and users are refused', async (t) => {
+test('a parse is failed with a reason over gRPC, and other units and users are refused', async (t) => {
   const unit = await knowledgeUnit(t);
   const { documentId } = await uploadedDocument(unit);
   const failure = { documentId, version: 1, reason: 'The file has no text.' };
@@ -76,7 +76,7 @@ test('a parse fails by gRPC with a reason, and other units and users are refused
   t.deepEqual(failed, { parseStatus: 'FAILED', parseError: 'The file has no text.', rawText: '' });
 });
 
-test('a refused confirm names its reason', async (t) => {
+test('a refused confirmation names its reason', async (t) => {
   const unit = await knowledgeUnit(t);
   const { id: knowledgeBaseId } = await answered<{ id: number }>(unit, me, create, { input: { name: 'Returns' } });
   const file = { knowledgeBaseId, fileName: 'returns.md', mimeType: markdown };

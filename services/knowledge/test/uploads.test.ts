@@ -289,7 +289,7 @@ uploadTests('file store', connectStorage);
 s3Tests('uploads to S3', () => {
   uploadTests('S3', connectS3);
 
-  test('S3: a PUT of more than 20 MB is refused when it is confirmed', async (t) => {
+  test('S3: an upload of more than 20 MB is refused at its confirmation', async (t) => {
     const { store, close } = await connectS3();
     t.teardown(close);
     const app = await knowledgeApp(t, { objects: store });
@@ -353,7 +353,7 @@ test('an upload URL is valid for 15 minutes', async (t) => {
   t.deepEqual(signed, [15 * 60_000]);
 });
 
-test('what a request declares is checked: five types, 1 byte to 20 MB, a name', async (t) => {
+test('the declaration of a request is checked: five types, 1 byte to 20 MB, a name', async (t) => {
   const { app, base } = await fileApp(t);
   const refused = async (fields: Parameters<typeof asked>[1], path: string) => {
     const error = await t.throwsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, fields)));
@@ -370,7 +370,7 @@ test('what a request declares is checked: five types, 1 byte to 20 MB, a name', 
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: maxUploadBytes })));
 });
 
-test('a base that is foreign, deleted or absent is not found, in the request and in the confirm', async (t) => {
+test('a foreign, deleted or absent base is not found, at the request and at the confirmation', async (t) => {
   const files = await fileApp(t);
   const { app, base } = files;
   const deleted = await app.base();
@@ -384,7 +384,7 @@ test('a base that is foreign, deleted or absent is not found, in the request and
   t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
 });
 
-test('a key of another tenant or base, and one that was never issued, are not found', async (t) => {
+test('a key of another tenant or base, or a key that was never issued, is not found', async (t) => {
   const files = await fileApp(t);
   const { app, store, base } = files;
   const other = await app.base();
@@ -404,7 +404,7 @@ test('a key of another tenant or base, and one that was never issued, are not fo
   t.is(await app.count('knowledge_documents'), 0);
 });
 
-test('of 20 confirms at once one makes the document, and storage counts once', async (t) => {
+test('of 20 concurrent confirmations one creates the document, and storage counts once', async (t) => {
   const files = await fileApp(t);
   const { app, base } = files;
   const key = await uploaded(files);
@@ -421,7 +421,7 @@ test('of 20 confirms at once one makes the document, and storage counts once', a
   t.is((await published(app)).length, 1);
 });
 
-test('a file larger than the storage that is left is refused: softly by its declared size, exactly by its stored one', async (t) => {
+test('a file larger than the remaining storage is refused: by its declared size at the request, by its stored size at the confirmation', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;
   app.quotas.storageBytes = 20;
@@ -443,7 +443,7 @@ test('a file larger than the storage that is left is refused: softly by its decl
   t.is(await app.reservedBytes(), 0);
 });
 
-test('the declared size is reserved until the upload is confirmed, refused or a day old, and once', async (t) => {
+test('the declared size is reserved once, until the upload is confirmed, refused or a day old', async (t) => {
   const files = await fileApp(t);
   const { app, base } = files;
   app.quotas.storageBytes = 100;
@@ -505,7 +505,7 @@ test('a file may be larger than declared by an eighth or 256 KB, whichever is mo
   }
 });
 
-test('an upload that a version without reservations requested reserves nothing and may have 20 MB', async (t) => {
+test('an upload requested by a version without reservations reserves nothing and may have 20 MB', async (t) => {
   const { app, base, store } = await fileApp(t);
   const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 1 }));
   await app.database.transact(1, ({ knex }) => knex('knowledge_uploads').update({ declaredBytes: null }));
@@ -514,7 +514,7 @@ test('an upload that a version without reservations requested reserves nothing a
   await t.notThrowsAsync(app.confirmKnowledgeDocumentUpload(me, confirmed(base, key)));
 });
 
-test('a file that replaced the confirmed one is removed once its URL is used up', async (t) => {
+test('a file that replaced the confirmed file is removed after its URL expires', async (t) => {
   const { app, base, store } = await fileApp(t);
   const key = await uploaded({ app, store, base });
   await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key));
@@ -524,7 +524,7 @@ test('a file that replaced the confirmed one is removed once its URL is used up'
   await eventually('the other bytes are removed', async () => !(await isThere(store, key)));
 });
 
-test('a base that is deleted releases what its uploads reserved, and their files are removed', async (t) => {
+test('a deleted base releases the storage reserved by its uploads, and their files are removed', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;
   const other = await app.base();
@@ -536,7 +536,7 @@ test('a base that is deleted releases what its uploads reserved, and their files
   t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(other, kept))).parseStatus, 'PENDING');
 });
 
-test('a refused file is removed also where the object store was away, or the process died before it was', async (t) => {
+test('a refused file is removed even if the object store was unavailable or the process died before the removal', async (t) => {
   const { app, base, store } = await fileApp(t);
   const { objectStorageKey: key } = await app.requestKnowledgeDocumentUpload(me, asked(base, { declaredSizeBytes: 1 }));
   await store.put(key, Buffer.alloc(maxUploadBytes), { contentType: pdf });
@@ -570,7 +570,7 @@ test('a refused file is removed also where the object store was away, or the pro
   await eventually('nothing is reserved', async () => (await app.reservedBytes()) === 0);
 });
 
-test('a tenant has a bounded number of open uploads, requests at once included; a confirmed one makes room', async (t) => {
+test('the open uploads of a tenant are bounded, also for concurrent requests; a confirmation makes room', async (t) => {
   const files = await fileApp(t);
   const { app, base } = files;
   app.ports.openUploads = 3;
@@ -587,7 +587,7 @@ test('a tenant has a bounded number of open uploads, requests at once included; 
   await t.notThrowsAsync(app.requestKnowledgeDocumentUpload(me, asked(base)));
 });
 
-test('a confirmed upload counts while its URL may be used, in a limit that is four times as high', async (t) => {
+test('a confirmed upload counts toward a four times higher limit while its URL may be used', async (t) => {
   const files = await fileApp(t);
   const { app, base } = files;
   app.ports.openUploads = 3;
@@ -607,7 +607,7 @@ test('a confirmed upload counts while its URL may be used, in a limit that is fo
   await t.notThrowsAsync(request());
 });
 
-test('uploads that no file came for, or one too large, make room once none can come any more; the others do not', async (t) => {
+test('uploads without a file or with a too large file make room once no file can arrive any more; other uploads do not', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;
   app.ports.openUploads = 60;
@@ -633,7 +633,7 @@ test('uploads that no file came for, or one too large, make room once none can c
   await eventually('it is removed', async () => !(await isThere(store, late.objectStorageKey)));
 });
 
-test('without the object store a confirm is unavailable: no row, no event, and the quota unchanged', async (t) => {
+test('without the object store a confirmation is unavailable: no row, no event, and the quota unchanged', async (t) => {
   const files = await fileApp(t);
   const { app, base, store } = files;
   const key = await uploaded(files);
@@ -647,7 +647,7 @@ test('without the object store a confirm is unavailable: no row, no event, and t
   t.is((await app.confirmKnowledgeDocumentUpload(me, confirmed(base, key))).parseStatus, 'PENDING');
 });
 
-test('without the object store old uploads are removed once it is back', async (t) => {
+test('after an outage of the object store old uploads are removed', async (t) => {
   const files = await fileApp(t);
   const { app, store } = files;
   const key = await uploaded(files);

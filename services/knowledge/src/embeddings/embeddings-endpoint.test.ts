@@ -52,7 +52,7 @@ async function endpoint(t: ExecutionContext, answer: (asked: Asked, at: number) 
   return { asking, requests, logged, url };
 }
 
-test('it asks for 768 dimensions with the key, and returns unit vectors in the order of the texts, by index', async (t) => {
+test('a request has the key and asks for 768 dimensions; unit vectors are returned in the order of the texts, by index', async (t) => {
   const { asking, requests } = await endpoint(t, ({ body }) => {
     const { data, ...rest } = embedded(body.input);
     return { body: { data: data.toReversed(), ...rest } };
@@ -71,7 +71,7 @@ test('it asks for 768 dimensions with the key, and returns unit vectors in the o
   t.is(requests[0]?.headers.authorization, `Bearer ${key}`);
 });
 
-test('without a usage there is no count of tokens', async (t) => {
+test('a response without usage has no count of tokens', async (t) => {
   const { asking } = await endpoint(t, ({ body }) => ({ body: { data: embedded(body.input).data } }));
   t.is((await asking.embed(['a'], 'embedder')).tokensIn, undefined);
 });
@@ -93,7 +93,7 @@ for (const [what, body] of [
   });
 }
 
-test('429 and 5xx are asked again, after Retry-After', async (t) => {
+test('429 and 5xx are retried after Retry-After', async (t) => {
   const { asking, requests } = await endpoint(t, ({ body }, at) => {
     if (at === 0) return { status: 429, headers: { 'retry-after': '0' } };
     return at === 1 ? { status: 503, headers: { 'retry-after': '0' } } : { body: embedded(body.input) };
@@ -111,28 +111,28 @@ test('a long Retry-After, and a third failure, are UNAVAILABLE', async (t) => {
   t.is(failing.requests.length, 3);
 });
 
-test('a lost connection is asked again, and a silent endpoint is UNAVAILABLE', async (t) => {
+test('a lost connection is retried, and an endpoint that does not respond is UNAVAILABLE', async (t) => {
   const lost = await endpoint(t, ({ body }, at) => (at === 0 ? { cut: true } : { body: embedded(body.input) }));
   t.is((await lost.asking.embed(['a'], 'embedder')).vectors.length, 1);
   const silent = await endpoint(t, () => ({ status: 0 }), 50);
   t.like(await t.throwsAsync(silent.asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
 });
 
-test('an answer larger than 8 MiB is not read', async (t) => {
+test('a response larger than 8 MiB is not read', async (t) => {
   const { asking } = await endpoint(t, ({ body }) => ({
     body: { ...embedded(body.input), more: 'x'.repeat(9_000_000) },
   }));
   t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
 });
 
-test('texts that the model does not take are BAD_REQUEST, refused credentials UNAVAILABLE', async (t) => {
+test('texts that the model refuses are BAD_REQUEST; refused credentials are UNAVAILABLE', async (t) => {
   const { asking, requests } = await endpoint(t, (_, at) => ({ status: at === 0 ? 400 : 401, body: { error: 'no' } }));
   t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'invalid', reason: 'EMBEDDING_REFUSED' });
   t.like(await t.throwsAsync(asking.embed(['a'], 'embedder')), { kind: 'unavailable' });
   t.is(requests.length, 2);
 });
 
-test('a refused key, a wrong address and an answer without vectors are for the operator to correct, an outage is not', async (t) => {
+test('a refused key, a wrong address and a response without vectors are misconfigurations, an outage is not', async (t) => {
   const isMisconfiguredBy = async (answer: Answer, model = 'embedder') => {
     const { asking } = await endpoint(t, () => ({ headers: { 'retry-after': '0' }, ...answer }));
     const error = await t.throwsAsync(asking.embed(['a'], model));
@@ -148,7 +148,7 @@ test('a refused key, a wrong address and an answer without vectors are for the o
   t.false(await isMisconfiguredBy({ status: 404 }, 'earlier'));
 });
 
-test('an account without quota is asked once, and for the operator to fill up, whatever the model', async (t) => {
+test('an account without quota is not retried, and its error is for the operator, whatever the model', async (t) => {
   const ofOpenAi = (code: string) => ({ status: 429, body: { error: { message: 'no', type: code, code } } });
   for (const answer of [
     { status: 402 },
@@ -175,7 +175,7 @@ test('an earlier model that the endpoint no longer serves is UNAVAILABLE with th
   t.like(error, { kind: 'unavailable' });
 });
 
-test('neither errors nor logs have the key, the address, the texts or what the endpoint said', async (t) => {
+test('neither errors nor logs contain the key, the address, the texts or the response of the endpoint', async (t) => {
   const { asking, logged, url } = await endpoint(t, (_, at) => {
     if (at === 1) return { cut: true };
     return { status: at === 0 ? 503 : 401, headers: { 'retry-after': '0' }, body: `${key} said of my text` };

@@ -4,7 +4,7 @@ import { halfvec } from './halfvec.ts';
 import { embedOffline } from './offline-embedding.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
-  test('a vector sent in binary is the one that pgvector reads from text', async (t) => {
+  test('a vector sent in binary equals the vector that pgvector reads from text', async (t) => {
     const client = new Client(await testDatabaseUrl());
     await client.connect();
     t.teardown(() => client.end());

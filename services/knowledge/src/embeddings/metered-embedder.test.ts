@@ -41,7 +41,7 @@ async function embedder(
   return { made, server, spent, logged, metrics };
 }
 
-test('it embeds in batches of at most 100 texts, in their order, and settles what the endpoint counted once', async (t) => {
+test("texts are embedded in order in batches of at most 100, and the endpoint's token count is settled once", async (t) => {
   const { made, server, spent } = await embedder(t);
   const texts = Array.from({ length: 250 }, (_, at) => `text ${at}`);
   const { vectors, tokensIn, costUsdE8 } = await made.embed(texts, { caller, model, callId: 'c', agentId: 5 });
@@ -61,7 +61,7 @@ test('it embeds in batches of at most 100 texts, in their order, and settles wha
   t.is(costUsdE8, BigInt(tokensIn * 2));
 });
 
-test('what embeddings cost and how long they take is measured, of models that the settings do not have under one name', async (t) => {
+test('cost and duration of embeddings are measured; models that are not in the settings share one label', async (t) => {
   const { made, metrics } = await embedder(t);
   const { costUsdE8 } = await made.embed(['a text'], { caller, model, callId: 'c' });
   await made.embed(['a text'], { caller, model: 'text-embedding-3-large', callId: 'd' });
@@ -74,7 +74,7 @@ test('what embeddings cost and how long they take is measured, of models that th
   t.notRegex(text, /embedding-3-large/u);
 });
 
-test('embedding that the operator causes is metered as reembed and charged to no tenant', async (t) => {
+test('embedding caused by the operator is metered as reembed and charged to no tenant', async (t) => {
   const { made, spent, metrics } = await embedder(t);
   const { tokensIn } = await made.embed(['a text'], { caller, model, callId: 'c', chargedTo: 'platform' });
   t.like(spent[0]?.account, { tenantId: platform, callId: 'c', operation: operations.platform });
@@ -82,7 +82,7 @@ test('embedding that the operator causes is metered as reembed and charged to no
   t.regex(await metrics.registry.metrics(), /^parley_knowledge_spend_usd_total.*operation="reembed"/mu);
 });
 
-test('how many tokens a model takes stands in the settings, else in the prices', async (t) => {
+test('the maximum tokens of a model come from the settings, else from the prices', async (t) => {
   const { made } = await embedder(t);
   t.is(made.maxTokens?.(model), 8_191);
   t.is(made.maxTokens?.('a-model-of-nobody'), undefined);
@@ -99,7 +99,7 @@ test('the reservation is an upper estimate', async (t) => {
   t.true(reserved.tokensIn >= tokensIn && reserved.costUsdE8 >= costUsdE8);
 });
 
-test('long texts go in more requests', async (t) => {
+test('long texts are split over more requests', async (t) => {
   const { made, server } = await embedder(t);
   await made.embed(
     Array.from({ length: 10 }, () => 'word '.repeat(6_400)),
@@ -108,7 +108,7 @@ test('long texts go in more requests', async (t) => {
   t.true(server.requests.length > 1);
 });
 
-test('at the cap it fails with SPEND_CAP_REACHED and sends nothing', async (t) => {
+test('at the spend cap embedding fails with SPEND_CAP_REACHED and sends nothing', async (t) => {
   const { made, server } = await embedder(t, { atCap: true });
   t.like(await t.throwsAsync(made.embed(['a'], { caller, model, callId: 'c' })), { reason: 'SPEND_CAP_REACHED' });
   t.is(server.requests.length, 0);
@@ -147,7 +147,7 @@ test('without an endpoint the offline embedding answers at no cost, its tokens e
   t.like(spent[0]?.settled, [{ providerId: 'OFFLINE', costUsdE8: 0n, estimated: true, served: true }]);
 });
 
-test('with an endpoint, bases of the offline embedding are served by it, and without one those of another model are UNAVAILABLE', async (t) => {
+test('bases of the offline model are embedded offline even with an endpoint; bases of other models are UNAVAILABLE without one', async (t) => {
   const { made, server } = await embedder(t);
   await made.embed(['a'], { caller, model: 'offline-embedding-1', callId: 'c' });
   t.is(server.requests.length, 0);

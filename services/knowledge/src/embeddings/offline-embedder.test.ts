@@ -17,7 +17,7 @@ function embedderOf(t: ExecutionContext, start = startEmbeddingThread) {
 
 const longText = 'A word of many. '.repeat(200);
 
-test('a text has the vector that it always has, wherever it is embedded, in the order given', async (t) => {
+test('a text always has the same vector, on and off the thread, and vectors keep the order of the texts', async (t) => {
   const { embed, started } = embedderOf(t);
   const short = ['one text', 'another one', 'one text'];
   t.deepEqual(await embed('one text'), [embedOffline('one text')]);
@@ -28,7 +28,7 @@ test('a text has the vector that it always has, wherever it is embedded, in the 
   t.is(started(), 1);
 });
 
-test('the event loop computes nothing of a long text, nor of several', async (t) => {
+test('neither a long text nor several texts are embedded on the event loop', async (t) => {
   const asked: string[] = [];
   const marked = new Float32Array(1);
   const { embed } = embedderOf(t, () => ({
@@ -44,7 +44,7 @@ test('the event loop computes nothing of a long text, nor of several', async (t)
   t.deepEqual(asked, [longText, 'short', 'shorter']);
 });
 
-test('a short text is not held up by a long one', async (t) => {
+test('a short text does not wait for a long one', async (t) => {
   const { embed } = embedderOf(t);
   const ended: string[] = [];
   const long = embed(longText).then(() => ended.push('long'));
@@ -53,7 +53,7 @@ test('a short text is not held up by a long one', async (t) => {
   t.deepEqual(ended, ['short', 'long']);
 });
 
-test('tenants take turns on one thread: a text is embedded before all calls of another tenant', async (t) => {
+test('tenants take turns on one thread, so a text does not wait for all calls of another tenant', async (t) => {
   const { embed, embedFor, started } = embedderOf(t);
   await embed(longText);
   const ended: number[] = [];
@@ -63,7 +63,7 @@ test('tenants take turns on one thread: a text is embedded before all calls of a
   t.is(started(), 1);
 });
 
-test('a thread that dies is UNAVAILABLE for its texts and replaced for the next', async (t) => {
+test('if the thread dies, its texts are UNAVAILABLE, and a new thread embeds the next ones', async (t) => {
   const dying = new URL(
     `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -86,7 +86,7 @@ test('an abort ends a long embedding', async (t) => {
   await t.throwsAsync(embedder.embed([longText], 1, abortedSignal), { message: 'left' });
 });
 
-test('a thread that starts after the end ends with its texts', async (t) => {
+test('a thread that starts after the embedder is closed ends after its texts', async (t) => {
   const threads: ReturnType<typeof startEmbeddingThread>[] = [];
   const embedder = offlineEmbedder(() => {
     const thread = startEmbeddingThread();

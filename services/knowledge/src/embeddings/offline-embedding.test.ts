@@ -56,11 +56,11 @@ test('case, accents and width make no difference', (t) => {
   t.true(near('ＡＢＣ１２３', 'abc123') > 0.999);
 });
 
-test('words that say little weigh little', (t) => {
+test('common words have little weight', (t) => {
   t.true(near('the refund of the', 'what is a refund') > near('the refund of the', 'the house of the king'));
 });
 
-test('a word that stands there often does not drown the others', (t) => {
+test('a word that occurs often does not outweigh the others', (t) => {
   t.true(near(`${'invoice '.repeat(200)}refund`, 'refund') > 0.1);
 });
 
@@ -72,7 +72,7 @@ test('the vectors of offline-embedding-1 never change, because stored ones are c
   );
 });
 
-test('a run of combining marks takes as many steps as it has marks, and those beyond 30 say nothing', (t) => {
+test('a run of combining marks takes linear time, and marks after the 30th are ignored', (t) => {
   const marks = (count: number) => `a${'\u0345\u0315\u0300\u0323\u0334'.repeat(count / 5)}`;
   t.is(withoutMarkRuns(`${marks(100)} b`), `${marks(30)} b`);
   t.is(withoutMarkRuns('\u0e17\u0e35\u0e48 cafe\u0301'), '\u0e17\u0e35\u0e48 cafe\u0301');

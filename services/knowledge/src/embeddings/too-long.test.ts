@@ -79,7 +79,7 @@ const tooLong: [endpoint: string, status: number, answer: string][] = [
   ['plain words', 400, 'input too long'],
 ];
 for (const [endpoint, status, answer] of tooLong) {
-  test(`a refusal of a text that is too long is recognised: ${endpoint}`, (t) => t.true(saysTooLong(status, answer)));
+  test(`a refusal of a too long text is recognized: ${endpoint}`, (t) => t.true(saysTooLong(status, answer)));
 }
 
 const others: [endpoint: string, status: number, answer: string][] = [
@@ -98,6 +98,6 @@ const others: [endpoint: string, status: number, answer: string][] = [
   ['no text', 400, ''],
 ];
 for (const [endpoint, status, answer] of others) {
-  test(`another refusal is not taken for that of a text that is too long: ${endpoint}`, (t) =>
+  test(`other refusals are not recognized as those of a too long text: ${endpoint}`, (t) =>
     t.false(saysTooLong(status, answer)));
 }

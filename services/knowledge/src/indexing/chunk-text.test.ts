@@ -18,7 +18,7 @@ test('a short text is one chunk', (t) => {
   t.deepEqual(chunksOf('Returns are free.'), [{ content: 'Returns are free.', heading: '', page: null }]);
 });
 
-test('a chunk has about 800 tokens and repeats the last 100 of the one before', (t) => {
+test('a chunk has about 800 tokens and repeats the last 100 tokens of the previous chunk', (t) => {
   const contents = contentsOf(prose(1_000));
   t.true(contents.length > 10);
   for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
@@ -33,21 +33,21 @@ test('a chunk has about 800 tokens and repeats the last 100 of the one before', 
   }
 });
 
-test('no sentence is lost, and each begins and ends in a chunk', (t) => {
+test('no sentence is lost or split between chunks', (t) => {
   const all = contentsOf(prose(1_000)).join('\n');
   for (let n = 0; n < 1_000; n += 1) {
     t.true(all.includes(`Sentence ${String(n).padStart(5, '0')} has forty characters.`), String(n));
   }
 });
 
-test('a chunk is rather cut at a paragraph than at a sentence', (t) => {
+test('chunks are cut at paragraphs rather than at sentences', (t) => {
   const paragraphs = [prose(50), prose(25, 50), prose(30, 75)];
   const [first, second] = contentsOf(paragraphs.join('\n\n'));
   t.is(first, `${paragraphs[0]}\n\n${paragraphs[1]}`);
   t.true(second?.endsWith(`\n\n${paragraphs[2]}`));
 });
 
-test('a heading begins a chunk once the one before has 200 tokens, and nothing is repeated before it', (t) => {
+test('a heading begins a new chunk if the previous one has at least 200 tokens; nothing is repeated before the heading', (t) => {
   const contents = contentsOf(`# Returns\n\n${prose(30)}\n\n## Fees\n\n${prose(5, 100)}`);
   t.deepEqual(contents, [`# Returns\n\n${prose(30)}`, `## Fees\n\n${prose(5, 100)}`]);
 });
@@ -56,7 +56,7 @@ test('short sections share a chunk', (t) => {
   t.is(contentsOf('# A\n\nOne.\n\n# B\n\nTwo.').length, 1);
 });
 
-test('a chunk has the path of the headings that it stands under', (t) => {
+test('a chunk has the path of the headings above it', (t) => {
   const text = `# Shop\n\n## Returns\n\n${prose(100)}\n\n### Fees ###\n\n${prose(30)}\n\n## Gifts\n\n${prose(30)}\n\n# End\n\n${prose(30)}`;
   const paths = chunksOf(text).map(({ heading }) => heading);
   t.deepEqual([...new Set(paths)], ['Shop > Returns', 'Shop > Returns > Fees', 'Shop > Gifts', 'End']);
@@ -68,7 +68,7 @@ test('lines that only resemble headings are text', (t) => {
   }
 });
 
-test('a block of code ends at a fence of its own sign and length, and is in one chunk', (t) => {
+test('a code block ends at a fence of its own sign and length, and is in one chunk', (t) => {
   for (const [open, inner, close] of [
     ['````md', '```\n# inner\n```', '````'],
     ['~~~~', '~~~\n# inner\n```\n\n# more', '~~~~~'],
@@ -82,7 +82,7 @@ test('a block of code ends at a fence of its own sign and length, and is in one 
   }
 });
 
-test('a block that is too long for a chunk has no headings, and a fence within a line opens none', (t) => {
+test('a code block that is too long for a chunk has no headings, and a fence within a line opens no block', (t) => {
   const code = '# inner\n\n```\ncode\n'.repeat(300);
   const long = ['# A\n', '````', code, '````', '\n# B\n', prose(30)].join('\n');
   t.deepEqual([...new Set(chunksOf(long).map(({ heading }) => heading))], ['A', 'B']);
@@ -91,7 +91,7 @@ test('a block that is too long for a chunk has no headings, and a fence within a
   }
 });
 
-test('the document of a case keeps its block of four signs', (t) => {
+test('the document of a case keeps its code block with a fence of four signs', (t) => {
   const chunks = chunksOf(readFileSync(new URL('../../test/cases/nested.md', import.meta.url), 'utf8'));
   t.deepEqual(
     chunks.map(({ heading, content }) => [heading, content.split('\n')[0]]),
@@ -103,7 +103,7 @@ test('the document of a case keeps its block of four signs', (t) => {
   t.true(chunks[0]?.content.endsWith('````md\n```\n# inner\n```\n````'));
 });
 
-test('a line that is underlined is a heading of the first or second level, in one chunk with its underline', (t) => {
+test('an underlined line is a heading of the first or second level, in one chunk with its underline', (t) => {
   const text = `Shop\n=====\n\nReturns\n  -------\n${prose(30)}\n\n### Fees\n1. Gifts\n==\n${prose(50, 100)}\n\nEnd\n---\nLast.`;
   const chunks = chunksOf(text);
   t.deepEqual(
@@ -146,7 +146,7 @@ test('underlined lines that only resemble headings are text', (t) => {
 
 const row = (n: number) => `| ${n} | ${'value '.repeat(10)}| ${n * 2} |`;
 
-test('a table keeps its header row in each of its chunks, and no row is cut or repeated', (t) => {
+test('each chunk of a table begins with its header row, and no other row is cut or repeated', (t) => {
   const header = '| id | text | twice |\n|---|:---|---:|';
   const rows = Array.from({ length: 200 }, (_, n) => row(n));
   const contents = contentsOf(`# Rates\n\nBefore.\n\n${header}\n${rows.join('\n')}\n\nAfter.`);
@@ -157,7 +157,7 @@ test('a table keeps its header row in each of its chunks, and no row is cut or r
   for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
 });
 
-test('the last rows of a table are no chunk of their own', (t) => {
+test('the last few rows of a table do not become a chunk of their own', (t) => {
   const header = '| id | text | twice |\n|---|:---|---:|';
   for (let rows = 35; rows < 140; rows += 1) {
     const table = `${header}\n${Array.from({ length: rows }, (_, n) => row(n)).join('\n')}`;
@@ -222,7 +222,7 @@ test('rows of separated values keep their header row', (t) => {
   }
 });
 
-test('prose with commas is no table', (t) => {
+test('prose with commas is not a table', (t) => {
   const line = (n: number) =>
     `${n} apples, pears, plums, and everything that grows in the garden behind the old house,`;
   const contents = contentsOf(Array.from({ length: 100 }, (_, n) => line(n)).join('\n'));
@@ -230,14 +230,14 @@ test('prose with commas is no table', (t) => {
   t.false(contents[1]?.startsWith(line(0)));
 });
 
-test('a header that is too long is cut, and a row that is too long continues under its header', (t) => {
+test('a too long header is truncated, and a too long row continues below the header', (t) => {
   const contents = contentsOf(`| ${'wide '.repeat(1_000)}|\n|---|\n| ${'word '.repeat(3_000)}|\n| last |`);
   for (const content of contents) t.true(estimateTokens(content) <= chunkTokens);
   for (const content of contents.slice(3)) t.true(content.startsWith('| wide '));
   t.true(contents.at(-1)?.endsWith('| last |'));
 });
 
-test('a chunk has the page that it begins on, without what it repeats', (t) => {
+test('a chunk has the page on which its own text begins, not the repeated text', (t) => {
   const pages = [prose(100), prose(100, 100), prose(100, 200)].map((page) => `${page}\n\n`);
   const starts = [0, pages[0]?.length ?? 0, (pages[0]?.length ?? 0) + (pages[1]?.length ?? 0)];
   const chunks = chunksOf(pages.join(''), starts);
@@ -256,7 +256,7 @@ test('a chunk has the page that it begins on, without what it repeats', (t) => {
   t.is(chunksOf('a', [5])[0]?.page, 1);
 });
 
-test('sentences of scripts without spaces are cut behind their signs', (t) => {
+test('sentences of scripts without spaces end after their punctuation', (t) => {
   const sentence = `${'文'.repeat(39)}。`;
   const contents = contentsOf(sentence.repeat(300));
   t.true(contents.length > 3);
@@ -275,7 +275,7 @@ test('a code point is never cut in two', (t) => {
   t.true(chunksOf(`# ${'🦜'.repeat(500)}\n\nbody`)[0]?.heading.isWellFormed());
 });
 
-test('other work may run while a long text is chunked, also one without any chunk', (t) => {
+test('other work may run while a long text is chunked, even a text without any chunk', (t) => {
   for (const text of ['word '.repeat(200_000), `a${' '.repeat(1_000_000)}b`, 'a\n'.repeat(500_000)]) {
     let turns = 0;
     for (const chunk of chunkText(text)) if (chunk === undefined) turns += 1;

@@ -3,7 +3,7 @@ import { decodePage } from './decode-page.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
-test('a byte order mark decides before the charset of the answer, and that before the page', (t) => {
+test("a byte order mark takes precedence over the charset of the response, and that over the page's declaration", (t) => {
   const bom = Buffer.from([0xef, 0xbb, 0xbf, ...Buffer.from('ü')]);
   t.is(decodePage(bom, 'windows-1252', true), 'ü');
   t.is(decodePage(Buffer.from([0xff, 0xfe, 0xfc, 0x00]), 'utf-8', false), 'ü');
@@ -20,7 +20,7 @@ test('a page without a charset is read as it declares, if it is HTML', (t) => {
   t.true(decodePage(latin1(`${' '.repeat(1_024)}<meta charset=windows-1251>\xef`), undefined, true).endsWith('ï'));
 });
 
-test('otherwise it is UTF-8 where that is valid, and unknown charsets count as none', (t) => {
+test('without a charset a page is UTF-8 if that is valid; unknown charsets count as none', (t) => {
   t.is(decodePage(Buffer.from('ü 🦜'), undefined, false), 'ü 🦜');
   t.is(decodePage(latin1('\xfc\x93a\x94'), undefined, false), 'ü“a”');
   t.is(decodePage(Buffer.from('ü'), 'klingon', true), 'ü');

@@ -22,13 +22,13 @@ test('headings are Markdown, and paragraphs and lists are lines', (t) => {
   });
 });
 
-test('a table is lines with pipes, its first row set apart as the header', (t) => {
+test('a table becomes lines with pipes, with its first row as the header', (t) => {
   const html = `<table><caption>Fees</caption><thead><tr><th>What</th><th>Fee</th></tr></thead>
     <tbody><tr><td>Return | exchange</td><td><p>3</p><p>USD</p></td></tr><tr><td colspan="2">All in</td></tr><tr></tr></tbody></table>`;
   t.is(textOf(html), 'Fees\n\n| What | Fee |\n| --- | --- |\n| Return \\| exchange | 3 USD |\n| All in |  |');
 });
 
-test('a table that arranges a page is its cells one after the other', (t) => {
+test('a layout table becomes its cells one after the other', (t) => {
   const data = '<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>';
   t.is(
     textOf(`<table><tr><td>Menu</td><td>${data}</td></tr><tr><td>x</td><td>y</td></tr></table>`),
@@ -37,7 +37,7 @@ test('a table that arranges a page is its cells one after the other', (t) => {
   t.is(textOf('<table><tr><td>one</td></tr><tr><td>two</td></tr></table>'), 'one\ntwo');
 });
 
-test('scripts, styles, navigation and what is hidden are left out', (t) => {
+test('scripts, styles, navigation and hidden content are omitted', (t) => {
   const html = `<body><nav>Home</nav><script>alert('script')</script><style>a { b: c }</style><noscript>no</noscript>
     <div hidden>hidden</div><div aria-hidden="true">icon</div><div role="navigation">menu</div><template>t</template>
     <svg><title>drawing</title><text>t</text></svg><!-- comment --><iframe src="a">i</iframe><button>Buy</button>
@@ -45,7 +45,7 @@ test('scripts, styles, navigation and what is hidden are left out', (t) => {
   t.deepEqual(htmlText(html), { title: undefined, text: 'The text', warnings: [] });
 });
 
-test('what is hidden by a style or a rule goes, unless another rule or a button shows it', (t) => {
+test('content hidden by a style or a rule is omitted, unless another rule or a button shows it', (t) => {
   const css = `/* .kept { display: none } */ @import url(a.css); .gone, #off { display: none } .menu .sub { display: none }
     .folded{display:none}.folded.open{display:block} @media print { .paper { display: none } } @media screen { .screen { visibility: hidden } }`;
   const html = `<style>${css}</style><p class="kept">kept</p><p class="a gone">gone</p><p id="off">off</p><p class="sub">sub</p><p class="folded">folded</p>
@@ -53,7 +53,7 @@ test('what is hidden by a style or a rule goes, unless another rule or a button 
   t.is(textOf(html), ['kept', 'sub', 'folded', 'paper', 'found'].join('\n\n'));
 });
 
-test('a page that is hidden as a whole until a script has run is read, and so is one in a dialog', (t) => {
+test('a page that is hidden until a script has run is read, and so is a page in a dialog', (t) => {
   const long = `<p>${'A sentence of this page. '.repeat(60)}</p>`;
   t.regex(textOf(`<div id="app" style="visibility: hidden">${long}</div><p>Loading</p>`), /^A sentence/u);
   t.regex(textOf(`<div role="dialog"><main>${long}</main></div>`), /^A sentence/u);
@@ -65,7 +65,7 @@ test('code keeps its lines, and its fence is longer than those in it', (t) => {
   t.is(textOf('<pre>````\n```</pre><pre> \n </pre>'), '`````\n````\n```\n`````');
 });
 
-test('terms and what they mean are lines', (t) => {
+test('each term and its definition become lines', (t) => {
   t.is(
     textOf('<dl><dt> Width </dt><dd>20 cm</dd><dt>Colours</dt><dd>red</dd><dd>blue</dd><dt>Alone</dt></dl>'),
     'Width: 20 cm\nColours: red\nblue\nAlone',
@@ -77,7 +77,7 @@ test('terms and what they mean are lines', (t) => {
   t.is(textOf('<dl><dd>only</dd></dl>'), 'only');
 });
 
-test('a cell that reaches into the rows below is in each of them', (t) => {
+test('a cell with a row span is repeated in each of its rows', (t) => {
   const html = `<table><tr><th>Day</th><th>Open</th><th>Note</th></tr><tr><td>Mon</td><td rowspan="2">9 to 5</td><td>a</td></tr><tr><td>Tue</td><td>b</td></tr><tr><td rowspan="9">Sun</td><td colspan="2">closed</td></tr></table>`;
   t.is(
     textOf(html),
@@ -112,7 +112,7 @@ test('text without tags, without a body, and with tags that never end is read', 
   t.is(textOf('a\u00a0&nbsp;b &#x1F99C; &bogus;'), 'a\u00a0\u00a0b 🦜 &bogus;');
 });
 
-test('what is nested too deeply for a form is plain text', (t) => {
+test('content that is nested too deeply is read as plain text', (t) => {
   const nested = (depth: number, inner: string) => `${'<div>'.repeat(depth)}${inner}${'</div>'.repeat(depth)}`;
   const inner = 'deep<script>x()</script><nav>menu</nav><p>er<b>, and</b></p><p>down</p>';
   for (const depth of [400, 495, 500, 505, 520, 560, 5_000]) {
@@ -123,7 +123,7 @@ test('what is nested too deeply for a form is plain text', (t) => {
   t.is(textOf(nested(600, '<i>a</i>'.repeat(200_000))).length, 200_000);
 });
 
-test('the reading of a word does not stand within it', (t) => {
+test('ruby annotations do not appear inside their words', (t) => {
   t.is(textOf('<p><ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>を学ぶ</p>'), '漢字を学ぶ');
 });
 
@@ -141,7 +141,7 @@ for (const [what, html] of [
   ['the footer of a quotation', '<blockquote>One<footer>Kept text</footer></blockquote>'],
   ['a tooltip in the main part', '<main>One <span role="tooltip">Kept text</span></main>'],
 ] as const) {
-  test(`what is called like a notice is read: ${what}`, (t) => t.regex(textOf(html), /Kept text/u));
+  test(`content named like a cookie notice is read: ${what}`, (t) => t.regex(textOf(html), /Kept text/u));
 }
 
 for (const [what, html] of [
@@ -151,10 +151,10 @@ for (const [what, html] of [
   ['by its text', '<p>One</p><div class="cookie-bar">Gone: this site uses cookies.</div>'],
   ['by its product', '<p>One</p><div id="onetrust-consent-sdk">Gone</div>'],
 ] as const) {
-  test(`a notice of cookies goes, known ${what}`, (t) => t.is(textOf(html), 'One'));
+  test(`a cookie notice is omitted, recognized ${what}`, (t) => t.is(textOf(html), 'One'));
 }
 
-test('a footer keeps how and when somebody is reached', (t) => {
+test('a footer keeps contact data and opening hours', (t) => {
   const footerOf = (html: string) => textOf(`<main>One</main><footer>${html}</footer>`).replace(/^One\s*/u, '');
   t.is(footerOf('<p>Contact: 555-1234, Mon-Fri 9-17</p>'), 'Contact: 555-1234, Mon-Fri 9-17');
   const links = '<ul><li><a href="/a">About us</a></li><li><a href="/j">Jobs and careers</a></li></ul>';
@@ -177,7 +177,7 @@ test('a footer keeps how and when somebody is reached', (t) => {
     t.is(footerOf(gone), '', gone);
 });
 
-test('text of weight that is taken for a notice, a dialog or a footer is reported', (t) => {
+test('longer text that is omitted as a notice, a dialog or a footer is reported', (t) => {
   const words = 'Words of some weight. '.repeat(12);
   const reported = ['263 characters of notices, menus, dialogs and the footer of the page are left out'];
   for (const html of [

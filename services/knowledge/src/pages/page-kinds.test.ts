@@ -4,7 +4,7 @@ import { pageKinds } from '../../test/page-kinds.ts';
 import { htmlText } from './html-text.ts';
 
 for (const { kind, html, wanted, unwanted } of pageKinds) {
-  test(`${kind}: what a person reads stays, and what stands around it goes`, (t) => {
+  test(`${kind}: the content stays, and the text around it is omitted`, (t) => {
     const { text } = htmlText(html);
     for (const each of wanted) t.true(text.includes(each), `${each} in ${text}`);
     for (const each of unwanted) t.false(text.includes(each), `${each} in ${text}`);

@@ -22,7 +22,7 @@ function identity(answer: () => Partial<GetTenantResponse>) {
   return { asked, clock, quotas };
 }
 
-test('the quotas of a plan are those that identity tells, with storage in MB of 2^20 bytes', async (t) => {
+test('the quotas of a plan come from identity, with storage in MB of 2^20 bytes', async (t) => {
   const { quotas } = identity(() => ({ quotas: { knowledgeBases: 3, chunks: 5_000, storageMb: 1_000_000 } }));
   t.deepEqual(await quotas(caller(1)), { knowledgeBases: 3, chunks: 5_000, storageBytes: 1_000_000 * 2 ** 20 });
 });
@@ -39,7 +39,7 @@ test('identity is asked once a second for each tenant', async (t) => {
   t.is((await quotas(caller(1))).chunks, 2);
 });
 
-test('without an answer of identity there are no quotas, and the next call asks again', async (t) => {
+test('if identity does not respond, quotas are unavailable, and the next call asks again', async (t) => {
   let isAway = true;
   const { quotas, asked } = identity(() => {
     if (isAway) throw unavailable('identity is away');
@@ -51,12 +51,12 @@ test('without an answer of identity there are no quotas, and the next call asks 
   t.deepEqual(asked, [1, 1]);
 });
 
-test('an identity that does not know of quotas yet makes them unavailable', async (t) => {
+test('quotas are unavailable from a version of identity that does not know them', async (t) => {
   const { quotas } = identity(() => ({}));
   t.like(await t.throwsAsync(quotas(caller(1))), { kind: 'unavailable' });
 });
 
-test('a tenant that was suspended or deleted since it was let in has no quotas, so that nothing more is stored', async (t) => {
+test('a tenant that was suspended or deleted during a request has no quotas, so that nothing more is stored', async (t) => {
   const quotasOf = (state: object) =>
     identity(() => ({ ...state, quotas: { knowledgeBases: 1, chunks: 1, storageMb: 1 } })).quotas(caller(1));
   const refused = { kind: 'forbidden' } as const;

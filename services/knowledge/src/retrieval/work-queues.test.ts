@@ -12,7 +12,7 @@ const perTenant = { search: 10, readBase: 2, storeText: 1, vectorize: 4 };
 for (const [name, maxRunning] of Object.entries(perTenant)) {
   const kind = name as keyof typeof perTenant;
 
-  test(`${kind}: a tenant runs at most its share at once, and another one is served meanwhile`, async (t) => {
+  test(`${kind}: the concurrent work of a tenant is bounded without delaying another tenant`, async (t) => {
     const queues = workQueues();
     const gate = createGate();
     let running = 0;
@@ -42,7 +42,7 @@ for (const [name, maxRunning] of Object.entries(perTenant)) {
   });
 }
 
-test('a call cancelled while it waits does no work, and a failed one releases its place', async (t) => {
+test('a call cancelled in the queue does no work, and a failed call releases its slot', async (t) => {
   const queues = workQueues();
   const gate = createGate();
   const first = queues.storeText(request(1), () => gate.pass());
