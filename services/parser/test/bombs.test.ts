@@ -32,7 +32,7 @@ function sharedReader(limits: Partial<ReadLimits> = {}): DocumentReader {
 }
 
 for (const { what, type, make, problem, limits } of bombs) {
-  test.serial(`${what} is ${problem}, and the next document of the tenant is read`, async (t) => {
+  test.serial(`${what} has the problem ${problem}, and the next document of the tenant is read`, async (t) => {
     const reader = problem === 'tooMuchMemory' ? startReader({ ...limits }, 2) : sharedReader(limits);
     const of = { tenantId: 1, signal };
     const error = await t.throwsAsync(reader.read({ type, bytes: make() }, of), { instanceOf: FileProblem });
@@ -53,7 +53,7 @@ const eight = [
 ];
 
 test.serial(
-  'eight bombs at once each have their problem, good documents beside them are read, and the event loop responds',
+  'eight concurrent bombs each have their problem, good documents among them are read, and the event loop responds',
   async (t) => {
     const reader = startReader({ maxMemoryMb: 256 }, 10);
     const files = eight.map((what) => {

@@ -31,7 +31,7 @@ function readerOf(t: ExecutionContext, options: Partial<DocumentReaderOptions> =
   return { ...reader, started, of: (tenantId: number, file = markdown) => reader.read(file, { tenantId, signal }) };
 }
 
-test('a process reads the next file of the same tenant, never one of another', async (t) => {
+test('a process reads the next file of the same tenant, never a file of another tenant', async (t) => {
   const reader = readerOf(t);
   for (const tenantId of [1, 1, 2, 1]) t.is((await reader.of(tenantId)).text, 'text');
   t.is(reader.started.length, 2);
@@ -43,7 +43,7 @@ test('a process reads the next file of the same tenant, never one of another', a
   );
 });
 
-test('a process takes the next file unless nearly all of its memory is in use', async (t) => {
+test('a process reads the next file unless nearly all of its memory is in use', async (t) => {
   const reader = readerOf(t);
   await reader.of(1);
   for (const [share, processes] of [
@@ -57,7 +57,7 @@ test('a process takes the next file unless nearly all of its memory is in use', 
   }
 });
 
-test('a file that exhausts a process that was used before is read again in a new one', async (t) => {
+test('a file that exhausts a used process is read again in a new process', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 256 });
   await reader.of(1);
   const error = await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { instanceOf: FileProblem });
@@ -83,13 +83,13 @@ test('after a problem the process is ended', async (t) => {
   );
 });
 
-test('a process that has waited for a file for its time is ended', async (t) => {
+test('a process that was idle for its maximum time is ended', async (t) => {
   const reader = readerOf(t, { idleMs: 10 });
   await reader.of(1);
   t.true(await eventually('it has ended', () => reader.started[0]?.ended));
 });
 
-test('a reader gives way to others, with each of its threads', async (t) => {
+test('all threads of a reader have a lower priority', async (t) => {
   const reader = readerOf(t);
   await reader.of(1);
   const pid = String(reader.started[0]?.pid);
@@ -98,7 +98,7 @@ test('a reader gives way to others, with each of its threads', async (t) => {
     t.is(getPriority(Number(id)), Math.min(19, getPriority() + 5));
 });
 
-test('a file that takes too long is tooSlow, also while its process does not respond', async (t) => {
+test('a file that takes too long is tooSlow, even if its process does not respond', async (t) => {
   const reader = readerOf(t, { timeoutMs: 1_000, maxMemoryMb: 4_096 });
   const error = await t.throwsAsync(reader.read(endless, { tenantId: 1, signal }), { instanceOf: FileProblem });
   t.is(error.problem, 'tooSlow');
@@ -113,7 +113,7 @@ async function starvedReader(t: ExecutionContext, timeoutMs: number) {
   return { ...reader, proceed: () => signalTo('SIGCONT') };
 }
 
-test('waiting for a processor longer than a file may take is no problem of the file', async (t) => {
+test('a file does not fail if its process waits for a processor longer than the time limit', async (t) => {
   const timeoutMs = 1_000;
   const reader = await starvedReader(t, timeoutMs);
   const begunAt = performance.now();
@@ -124,7 +124,7 @@ test('waiting for a processor longer than a file may take is no problem of the f
   t.is(reader.started.length, 1);
 });
 
-test('a process that takes no processor time at all is ended, too', async (t) => {
+test('a process that gets no processor time at all is ended', async (t) => {
   const reader = await starvedReader(t, 300);
   await t.throwsAsync(reader.of(1), { instanceOf: FileProblem, message: 'tooSlow' });
 });
@@ -140,7 +140,7 @@ test('an aborted reading kills its process and rejects with the reason', async (
   await t.throwsAsync(reader.read(markdown, { tenantId: 1, signal: controller.signal }), { message: 'handed over' });
 });
 
-test('a process that another kills is no problem of the file', async (t) => {
+test('a file does not fail if another program kills its process', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 4_096 });
   const reading = reader.read(endless, { tenantId: 1, signal });
   await eventually('it reads', () => (reader.started[0]?.residentMb() ?? 0) > 200, { timeoutMs: 60_000 });
@@ -149,7 +149,7 @@ test('a process that another kills is no problem of the file', async (t) => {
   t.false(error instanceof FileProblem);
 });
 
-test('`stop` ends files under way, and `start` reads again', async (t) => {
+test('`stop` ends running readings, and `start` allows new ones', async (t) => {
   const reader = readerOf(t, { maxMemoryMb: 4_096 });
   const reading = t.throwsAsync(reader.read(endless, { tenantId: 1, signal }));
   await reader.stop();
@@ -170,7 +170,7 @@ async function attempt(t: ExecutionContext, code: string): Promise<string> {
   return (await text(child.stdout)).trim();
 }
 
-test('a reader cannot read other files, write, start processes or threads, or make code from text', async (t) => {
+test('a reader cannot read other files, write, start processes or threads, or evaluate text as code', async (t) => {
   const outcome = await attempt(
     t,
     `import { readFileSync, writeFileSync } from 'node:fs';
@@ -200,7 +200,7 @@ test('a reader cannot read other files, write, start processes or threads, or ma
   ]);
 });
 
-test('a reader reaches no network', async (t) => {
+test('a reader has no access to the network', async (t) => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
@@ -237,7 +237,7 @@ test('a reader reaches no network', async (t) => {
   t.is(connections, 0);
 });
 
-test('what a document links to is not fetched', async (t) => {
+test('links in a document are not fetched', async (t) => {
   let connections = 0;
   const server = createServer(() => {
     connections += 1;

@@ -15,7 +15,7 @@ const vml = (content: string) =>
 const choice = (chosen: string, fallback: string) =>
   `<mc:AlternateContent><mc:Choice Requires="wps">${chosen}</mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;
 
-test('the text of a text box is read once, however it is drawn', async (t) => {
+test('the text of a text box is read once, whatever its drawing format', async (t) => {
   const box = p(run('16 bar at most'));
   const expected = 'First.\n\n16 bar at most\n\nLast.\n\n';
   const forms = {
@@ -29,14 +29,14 @@ test('the text of a text box is read once, however it is drawn', async (t) => {
     t.is(await docx(paragraph('First.') + p(`<w:r>${drawn}</w:r>`) + paragraph('Last.')), expected, form);
 });
 
-test('WordArt, whose text is an attribute, is read', async (t) => {
+test('the text of WordArt, which is an attribute, is read', async (t) => {
   const art = '<w:pict><v:shape><v:textpath string="Summer &amp; sale"/></v:shape></w:pict>';
   t.is(await docx(p(run('Our'), `<w:r>${art}</w:r>`, run('begins.'))), 'Our Summer & sale begins.\n\n');
   const box = p(run('Summer &amp; sale'));
   t.is(await docx(p(`<w:r>${choice(shape(box), art)}</w:r>`)), 'Summer & sale\n\n');
 });
 
-test('text boxes follow the paragraph that they are anchored in, with their lists and tables', async (t) => {
+test('text boxes follow the paragraph of their anchor, with their lists and tables', async (t) => {
   const grouped = `<wpg:wgp>${shape(paragraph('left'))}${shape(paragraph('right'))}</wpg:wgp>`;
   const inner = shape(p(run('outer'), `<w:r>${shape(paragraph('inner'))}</w:r>`));
   const content = listItem('one', { list: 2 }) + tableOf([['a', 'b']]);
@@ -52,7 +52,7 @@ test('text boxes follow the paragraph that they are anchored in, with their list
   );
 });
 
-test('fields show their results, and neither their codes nor what stands within those', async (t) => {
+test('fields are read as their results, without their codes and the text inside the codes', async (t) => {
   const field = (code: string, result: string) =>
     `<w:r><w:fldChar w:fldCharType="begin"/></w:r>${code}<w:r><w:fldChar w:fldCharType="separate"/></w:r>${result}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
   const code = (text: string) => `<w:r><w:instrText>${text}</w:instrText></w:r>`;
@@ -69,7 +69,7 @@ test('fields show their results, and neither their codes nor what stands within 
   t.is(await docx(p(form(box), run('paid '), form(list))), '[x] paid yearly\n\n');
 });
 
-test('a field without its end hides no text', async (t) => {
+test('a field without an end hides no text', async (t) => {
   const part = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
   const deleted = (content: string) => `<w:del w:id="1">${content}</w:del>`;
   const begun = part('begin') + '<w:r><w:instrText> REF x </w:instrText></w:r>';
@@ -94,7 +94,7 @@ test('a field without its end hides no text', async (t) => {
   );
 });
 
-test('runs within other elements are read: directions, tags, insertions, links and bases of ruby', async (t) => {
+test('runs within other elements are read: directions, tags, insertions, links and base text of ruby', async (t) => {
   const wrapped = (element: string, text: string) => `<w:${element}>${run(text)}</w:${element}>`;
   const elements = ['bdo', 'dir', 'smartTag', 'customXml', 'ins', 'moveTo', 'hyperlink', 'sdt'];
   t.is(await docx(p(...elements.map((name) => wrapped(name, `${name} `)))), `${elements.join(' ')}\n\n`);
@@ -103,7 +103,7 @@ test('runs within other elements are read: directions, tags, insertions, links a
   t.is(await docx(p(ruby('東', 'とう'), ruby('京', 'きょう'), run('の規則'))), '東京の規則\n\n');
 });
 
-test('what was deleted, moved away or hidden is not read', async (t) => {
+test('deleted, moved and hidden text is not read', async (t) => {
   const hidden = '<w:style w:type="character" w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style>';
   const body = [
     p(
@@ -128,13 +128,13 @@ test('what was deleted, moved away or hidden is not read', async (t) => {
   );
 });
 
-test('soft hyphens are left out, and hyphens that do not break are hyphens', async (t) => {
+test('soft hyphens are omitted, and non-breaking hyphens are read as hyphens', async (t) => {
   t.is(await docx(paragraph('co\u00adoper\u00adation')), 'cooperation\n\n');
   t.is(await docx(p('<w:r><w:t>co</w:t><w:softHyphen/><w:t>operation</w:t></w:r>')), 'cooperation\n\n');
   t.is(await docx(p('<w:r><w:t>E</w:t><w:noBreakHyphen/><w:t>1042</w:t></w:r>')), 'E-1042\n\n');
 });
 
-test('signs of fonts of symbols are characters, or are counted as lost', async (t) => {
+test('signs of symbol fonts are read as characters, or counted as lost', async (t) => {
   t.is(await docx(p(run('10 '), '<w:r><w:sym w:font="Symbol" w:char="F06D"/></w:r>', run('m'))), '10 μm\n\n');
   const { text, losses } = await read('docx', makeDocx(p(run('x'), '<w:r><w:sym w:font="Own" w:char="F0E1"/></w:r>')));
   t.is(text, 'x\n\n[1 sign of fonts of symbols could not be read]\n\n');
@@ -146,7 +146,7 @@ const m = (name: string, ...content: string[]) => `<m:${name}>${content.join('')
 const arg = (name: string, ...content: string[]) =>
   m(name, ...content.map((each) => (each.startsWith('<') ? each : mr(each))));
 
-test('equations are linear text, within a line or on one of their own', async (t) => {
+test('equations are read as linear text, within a line or on their own line', async (t) => {
   const equations: Record<string, string> = {
     'x=(-b±√(b^2-4ac))/2a':
       mr('x=') +
@@ -203,7 +203,7 @@ const list = (id: number, ...levels: string[]) =>
 const num = (id: number, of: number, more = '') =>
   `<w:num w:numId="${id}"><w:abstractNumId w:val="${of}"/>${more}</w:num>`;
 
-test('clauses have the numbers that Word shows, and count on after other paragraphs', async (t) => {
+test('clauses have the numbers that Word shows, and numbering continues after other paragraphs', async (t) => {
   const numbering =
     list(
       1,
@@ -241,7 +241,7 @@ test('clauses have the numbers that Word shows, and count on after other paragra
   );
 });
 
-test('numbers of styles, of legal form, that never restart, and of a linked list are as Word shows them', async (t) => {
+test('numbers of styles, legal numbers, numbers that never restart and numbers of a linked list are as Word shows them', async (t) => {
   const styles = [
     '<w:style w:type="paragraph" w:styleId="Article"><w:name w:val="Article"/><w:pPr><w:numPr><w:numId w:val="5"/></w:numPr><w:outlineLvl w:val="0"/></w:pPr></w:style>',
     '<w:style w:type="paragraph" w:styleId="Section"><w:name w:val="Section"/><w:basedOn w:val="Article"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr></w:style>',
@@ -274,7 +274,7 @@ test('numbers of styles, of legal form, that never restart, and of a linked list
   );
 });
 
-test('counts are shown in the format of their level', async (t) => {
+test('list numbers have the format of their level', async (t) => {
   const formats: Record<string, [text: string, start: number, shown: string][]> = {
     chineseCountingThousand: [
       ['第%1条', 1, '第一条'],
@@ -324,7 +324,7 @@ test('counts are shown in the format of their level', async (t) => {
   t.is(await docx(listItem('x'), { numbering: list(1, level) + num(1, 1) }), 'R001x\n\n');
 });
 
-test('a paragraph of which nothing is shown has no number, and an empty one counts', async (t) => {
+test('a completely hidden paragraph has no number, and an empty paragraph counts', async (t) => {
   const numbered = (content: string) =>
     `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="2"/></w:numPr></w:pPr>${content}</w:p>`;
   const body = [
@@ -338,7 +338,7 @@ test('a paragraph of which nothing is shown has no number, and an empty one coun
   t.is(await docx(body.map(numbered).join('')), '1. one\n2. two\n4. four\n\n');
 });
 
-test('numbers stand before headings, in cells and in notes', async (t) => {
+test('headings, cells and notes have their numbers', async (t) => {
   const numbering = list(1, lvl(0, 'upperLetter', '%1)')) + num(1, 1);
   const footnotes = `<w:footnote w:id="2">${listItem('noted')}</w:footnote>`;
   const body = `${tableOf([[listItem('first') + listItem('second'), 'x']])}<w:p><w:r><w:t>Text</w:t><w:footnoteReference w:id="2"/></w:r></w:p>`;
@@ -348,7 +348,7 @@ test('numbers stand before headings, in cells and in notes', async (t) => {
   );
 });
 
-test('styles with an outline level, or based on a heading, are headings', async (t) => {
+test('paragraphs whose style has an outline level or is based on a heading are headings', async (t) => {
   const style = (id: string, rest: string) =>
     `<w:style w:type="paragraph" w:styleId="${id}"><w:name w:val="${id}"/>${rest}</w:style>`;
   const styles =
@@ -359,7 +359,7 @@ test('styles with an outline level, or based on a heading, are headings', async 
   t.is(await docx(['Chapter', 'Part', 'Round'].map(styled).join(''), { styles }), '## Chapter\n\n# Part\n\nRound\n\n');
 });
 
-test('texts of diagrams and charts stand where they are drawn', async (t) => {
+test('texts of diagrams and charts appear where they are drawn', async (t) => {
   const related = [
     {
       type: 'diagramData',
@@ -386,7 +386,7 @@ test('texts of diagrams and charts stand where they are drawn', async (t) => {
   );
 });
 
-test('text that the reader does not know of is counted', async (t) => {
+test('text that the reader misses is counted as lost', async (t) => {
   const shapes = '<c:userShapes><a:p><a:r><a:t>Sales fell after the fire in May</a:t></a:r></a:p></c:userShapes>';
   const related = [{ type: 'chartUserShapes', name: 'drawings/drawing1.xml', content: shapes }];
   const { text, losses } = await read('docx', makeDocx(paragraph('Report'), { related }));
@@ -394,7 +394,7 @@ test('text that the reader does not know of is counted', async (t) => {
   t.is(losses?.[0]?.kind, 'characters');
 });
 
-test('headers, comments and embedded documents that are not read are named', async (t) => {
+test('omitted headers, comments and embedded documents are reported', async (t) => {
   const header = (text: string) => ({
     type: 'header',
     name: 'header1.xml',
@@ -422,14 +422,14 @@ test('headers, comments and embedded documents that are not read are named', asy
   ]);
 });
 
-test('a text outside of any paragraph is kept', async (t) => {
+test('text outside any paragraph is kept', async (t) => {
   t.is(
     await docx(`${run('loose')}${paragraph('x')}<w:tbl><w:tr>${run('in a row')}</w:tr></w:tbl>`),
     'loose\n\nx\n\n| in a row |\n| --- |\n\n',
   );
 });
 
-test('boxes in boxes, tables in tables and fractions in fractions end at a depth', async (t) => {
+test('the nesting of boxes, tables and fractions is bounded', async (t) => {
   const deep = 'The content of the file is nested too deeply.';
   const nested = (times: number, open: string, close: string) => `${open.repeat(times)}${close.repeat(times)}`;
   const box = nested(
@@ -443,7 +443,7 @@ test('boxes in boxes, tables in tables and fractions in fractions end at a depth
   for (const body of [box, table, fraction, fields]) t.is(await reasonFor('docx', makeDocx(body)), deep);
 });
 
-test('paragraphs without a style have the numbers of the default one', async (t) => {
+test('paragraphs without a style have the numbers of the default style', async (t) => {
   const styles =
     '<w:style w:type="paragraph" w:default="1" w:styleId="Own"><w:name w:val="Own"/><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr></w:style>';
   t.is(await docx(paragraph('one') + paragraph('two'), { styles }), '1. one\n2. two\n\n');

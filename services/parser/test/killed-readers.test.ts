@@ -5,7 +5,7 @@ import test from 'ava';
 import { makePackedBlanks } from './make-bombs.ts';
 import { parserMesh } from './parser-mesh.ts';
 
-test.serial('a parser that stops kills the reader, and the document is left to the next one', async (t) => {
+test.serial('a parser that stops kills the reader, and the document remains for the next parser', async (t) => {
   const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096', PARSER_TIMEOUT_MS: '600000' });
   const first = await mesh.replica();
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
@@ -18,7 +18,7 @@ test.serial('a parser that stops kills the reader, and the document is left to t
   t.is((await mesh.jobs()).length, 1);
 });
 
-test.serial('a document that ends each process that reads it is FAILED at last', async (t) => {
+test.serial('a document that crashes every process that reads it is finally FAILED', async (t) => {
   const mesh = await parserMesh(t, { PARSER_MAX_MEMORY_MB: '4096' });
   const { eventBus } = await mesh.replica();
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());

@@ -44,7 +44,7 @@ test('headings, lists and tables of a Word document are kept', async (t) => {
   );
 });
 
-test('merged cells of a Word table leave the others in their columns', async (t) => {
+test('merged cells of a Word table do not move the other cells to other columns', async (t) => {
   const cell = (text: string, properties = '') => `<w:tc><w:tcPr>${properties}</w:tcPr>${paragraph(text)}</w:tc>`;
   const body = `<w:tbl><w:tr>${cell('tall', '<w:vMerge w:val="restart"/>')}${cell('wide', '<w:gridSpan w:val="2"/>')}</w:tr><w:tr>${cell('', '<w:vMerge/>')}${cell('b')}${cell('c')}</w:tr></w:tbl>`;
   t.is(await textOf('docx', makeDocx(body)), '| tall | wide |  |\n| --- | --- | --- |\n|  | b | c |\n\n');
@@ -67,7 +67,7 @@ test('macros, pictures and nested archives in a document are not opened', async 
   t.is(await textOf('docx', makeZip(entries)), 'text\n\n');
 });
 
-test('each sheet of a workbook is a section with a table, and hidden ones are left out', async (t) => {
+test('each sheet of a workbook becomes a section with a table, and hidden sheets are omitted', async (t) => {
   const book = new exceljs.Workbook();
   const people = book.addWorksheet('People & places');
   people.addRow(['Name', null, 'Born', 'Score', 'Sum', 'Rich', 'Link', 'Yes']);
@@ -93,7 +93,7 @@ test('each sheet of a workbook is a section with a table, and hidden ones are le
   t.is(await textOf('xlsx', bytes), expected);
 });
 
-test('a workbook that was written as a stream is read alike', async (t) => {
+test('a workbook that was written as a stream is read in the same way', async (t) => {
   const stream = new PassThrough();
   const written = buffer(stream);
   const book = new exceljs.stream.xlsx.WorkbookWriter({ stream, useSharedStrings: true, useStyles: true });
@@ -105,7 +105,7 @@ test('a workbook that was written as a stream is read alike', async (t) => {
   t.true(text.endsWith('| text 299 | 299 |\n| text 300 | 300 |\n\n'));
 });
 
-test('a number is no date where its format fills or leaves the room of a letter', async (t) => {
+test('a number is not read as a date if letters in its format only fill or leave space', async (t) => {
   const book = new exceljs.Workbook();
   const cell = book.addWorksheet('a').getCell('A1');
   cell.value = 1234.5;
@@ -137,7 +137,7 @@ test('dates that a formula computes are ISO, in both epochs of workbooks', async
   t.regex(await textOf('xlsx', makeZip(in1904)), /\| 2030-02-01 \| 2030-02-01T12:00:00 \|/);
 });
 
-test('a duration is not taken for a date, nor a time of day, in both epochs of workbooks', async (t) => {
+test('a duration is not read as a date, nor a time of day, in both epochs of workbooks', async (t) => {
   const formats = ['[h]:mm:ss', 'h:mm', 'yyyy-mm-dd'].map(
     (code, at) => `<numFmt numFmtId="${200 + at}" formatCode="${code}"/>`,
   );
@@ -157,7 +157,7 @@ test('a duration is not taken for a date, nor a time of day, in both epochs of w
   }
 });
 
-test('characters that a workbook writes as codes are read, and falsehoods that it writes as words', async (t) => {
+test('characters written as codes are decoded, and booleans written as words are read', async (t) => {
   const row =
     '<row><c t="inlineStr"><is><t>one_x000D_\ntwo</t></is></c><c t="str"><v>_x0041_ _x005F_x0041_</v></c><c t="b"><v>false</v></c></row>';
   t.regex(await textOf('xlsx', makeXlsx([['a', row]])), /^\| one two \| A _x0041_ \| FALSE \|$/m);
@@ -166,7 +166,7 @@ test('characters that a workbook writes as codes are read, and falsehoods that i
   t.regex(await textOf('xlsx', Buffer.from(await book.xlsx.writeBuffer())), /^\| line line \|$/m);
 });
 
-test('parts are found whatever the case of their names, as a package has them', async (t) => {
+test('parts are found whatever the case of their names', async (t) => {
   const strings = '<Relationship Id="s" Type="x/sharedStrings" Target="sharedStrings.xml"/>';
   const entries = xlsxEntries([['a', '<row><c t="s"><v>0</v></c></row>']]).map(({ name, content }) => ({
     name,
@@ -187,7 +187,7 @@ function related(entries: ZipEntry[], ...changes: [from: string | RegExp, to: st
   return makeZip(entries.map(changed));
 }
 
-test('relations with backslashes or encoded names lead to their parts', async (t) => {
+test('relationships with backslashes or encoded names lead to their parts', async (t) => {
   const book = xlsxEntries([['a b', `<row>${textCell('A1', 'cell')}</row>`]]);
   const text = '## a b\n\n| cell |\n| --- |\n\n';
   for (const target of ['worksheets\\sheet1.xml', '\\xl\\worksheets\\sheet1.xml', '.\\worksheets/sheet%31.xml'])
@@ -201,7 +201,7 @@ test('relations with backslashes or encoded names lead to their parts', async (t
   t.is(await textOf('docx', related(document, ...slashes)), '# title\n\n');
 });
 
-test('a workbook is found where its package says, as some programs number it', async (t) => {
+test("a workbook is found by the package's relationship, because some programs number its file name", async (t) => {
   const book = xlsxEntries([['a', `<row>${textCell('A1', 'cell')}</row>`]]).map((entry) => ({
     ...entry,
     name: entry.name.replace('workbook', 'workbook2'),
@@ -209,14 +209,14 @@ test('a workbook is found where its package says, as some programs number it', a
   t.regex(await textOf('xlsx', related(book, ['workbook.xml', 'workbook2.xml'])), /^\| cell \|$/m);
 });
 
-test('a value in the last column makes no table of sixteen thousand columns', async (t) => {
+test('a value in the last column does not make a table of sixteen thousand columns', async (t) => {
   t.is(
     await textOf('xlsx', makeXlsx([['a', `<row r="9">${textCell('A9', 'first')}${textCell('XFD9', 'last')}</row>`]])),
     '## a\n\n| first | last |\n| --- | --- |\n\n',
   );
 });
 
-test('a document with a password is told to have one', async (t) => {
+test('a document with a password is refused with this reason', async (t) => {
   const reason = 'The file is protected by a password. Remove the password and upload it again.';
   const encrypted = Buffer.concat([compoundFile, Buffer.alloc(504), Buffer.from('EncryptedPackage', 'utf16le')]);
   for (const type of ['docx', 'xlsx'] as const) t.is(await reasonFor(type, encrypted), reason);
@@ -224,7 +224,7 @@ test('a document with a password is told to have one', async (t) => {
   t.is(await reasonFor('docx', makeZip(entries)), reason);
 });
 
-test('a document of another type is told what it is', async (t) => {
+test('a document of another type is refused with its actual type', async (t) => {
   const docx = makeDocx(paragraph('a'));
   const xlsx = makeXlsx([['a', '']]);
   const asWord = 'The file was uploaded as a Word document (.docx), but its content is';
@@ -246,7 +246,7 @@ test('a document of another type is told what it is', async (t) => {
   );
 });
 
-test('a truncated document is told to be damaged, wherever it was cut', async (t) => {
+test('a truncated document is refused as damaged, wherever it was cut', async (t) => {
   const files = {
     docx: makeDocx(paragraph('text '.repeat(1_000))),
     xlsx: makeXlsx([['a', `<row r="1">${textCell('A1', 'x')}</row>`]]),
@@ -261,7 +261,7 @@ test('a truncated document is told to be damaged, wherever it was cut', async (t
   }
 });
 
-test('a document without text is told to be empty', async (t) => {
+test('a document without text is refused as empty', async (t) => {
   t.is(await reasonFor('docx', makeDocx(paragraph(' '))), 'The file is empty: it has no text.');
   t.is(
     await reasonFor('xlsx', makeXlsx([['a', '<row r="1"><c r="A1"/></row>']])),
@@ -269,14 +269,14 @@ test('a document without text is told to be empty', async (t) => {
   );
 });
 
-test('broken XML and missing parts are told to be damage', async (t) => {
+test('a document with invalid XML or missing parts is refused as damaged', async (t) => {
   const damaged = /^The file is damaged or incomplete/;
   t.regex(await reasonFor('docx', makeDocx('<w:p>')), damaged);
   t.regex(await reasonFor('xlsx', makeXlsx([['a', '<row r="1"><c r="A1">']])), damaged);
   t.regex(await reasonFor('docx', makeZip([{ name: 'word/document.xml', content: '' }])), damaged);
 });
 
-test('texts, or a sheet, that a workbook names and does not have are damage', async (t) => {
+test('a workbook that refers to missing texts or sheets is refused as damaged', async (t) => {
   const damaged = 'The file is damaged or incomplete: it cannot be read as an Excel workbook (.xlsx).';
   const withText = (cell: string) => xlsxEntries([['a', `<row><c><v>1</v></c>${cell}</row>`]]);
   t.is(await reasonFor('xlsx', makeZip(withText('<c t="s"><v>0</v></c>'))), damaged);
@@ -310,14 +310,14 @@ test('parts in UTF-16 or another declared encoding are read', async (t) => {
   }
 });
 
-test('a part in an encoding that is not known is damage', async (t) => {
+test('a part in an unknown encoding is refused as damaged', async (t) => {
   const unknown = (entries: ZipEntry[]) =>
     makeZip(entries.map((entry) => ({ ...entry, content: String(entry.content).replace('UTF-8', 'EBCDIC-US') })));
   t.regex(await reasonFor('xlsx', unknown(xlsxEntries([['a', '']]))), /^The file is damaged or incomplete/);
   t.regex(await reasonFor('docx', unknown(docxEntries(paragraph('a')))), /^The file is damaged or incomplete/);
 });
 
-test('a text about document types is no document type, whatever encodes it', async (t) => {
+test('a text about document types is read as text, whatever its encoding', async (t) => {
   const page = '<![CDATA[<!DOCTYPE html>]]>';
   const row = `<row><c t="inlineStr"><is><t>${page}</t></is></c></row>`;
   t.is(await textOf('xlsx', makeXlsx([['a', row]])), '## a\n\n| <!DOCTYPE html> |\n| --- |\n\n');
@@ -333,7 +333,7 @@ test('a text about document types is no document type, whatever encodes it', asy
   t.is(await reasonFor('docx', inUtf16(docxEntries(paragraph('a'), { prolog }))), forbidden);
 });
 
-test('what a comment of a Word document holds is no markup', async (t) => {
+test("text in comments of a Word document's XML is not read as markup", async (t) => {
   const commented = (comment: string) =>
     makeDocx(`${paragraph('one')}<!-- ${comment} -->${paragraph('two')}<!-- ]]> -->`);
   for (const comment of ['<![CDATA[', '<!DOCTYPE x>', '<?x', '<w:p>'])
@@ -343,12 +343,12 @@ test('what a comment of a Word document holds is no markup', async (t) => {
     t.regex(await reasonFor('docx', makeDocx(start.repeat(100_000))), /^The file is damaged or incomplete/, start);
 });
 
-test('an extension of a cell adds nothing to its text', async (t) => {
+test('an extension of a cell adds no text', async (t) => {
   const extension = '<extLst><ext uri="x"><x:v>9</x:v><x:is><x:t>hidden</x:t></x:is></ext></extLst>';
   const row = `<row><c><v>1</v>${extension}</c><c t="inlineStr"><is><t>shown</t></is>${extension}</c></row>`;
   t.is(await textOf('xlsx', makeXlsx([['a', row]])), '## a\n\n| 1 | shown |\n| --- | --- |\n\n');
 });
 
-test('only pages of a PDF are places in a text', async (t) => {
+test('only PDFs have page starts', async (t) => {
   t.deepEqual((await read('docx', makeDocx(paragraph('a')))).pageStarts, []);
 });

@@ -7,7 +7,7 @@ import { parseMetrics } from '../src/parse-metrics.ts';
 import { makeDocx, makePdf, makeXlsx, paragraph, textCell } from './make-documents.ts';
 import { parserMesh } from './parser-mesh.ts';
 
-test('each kind of file is parsed, and its text and pages are handed to knowledge', async (t) => {
+test('each type of file is parsed, and its text and pages are sent to knowledge', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   await mesh.upload(1, 'pdf', makePdf([[{ text: 'page one' }], [{ text: 'page two' }]]));
@@ -28,7 +28,7 @@ test('each kind of file is parsed, and its text and pages are handed to knowledg
   await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
 });
 
-test('what a file loses is a line of its text, and is handed to knowledge as a warning', async (t) => {
+test('each loss of a file is a line of its text, and is sent to knowledge as a warning', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   const remark = `<w:comments><w:comment w:id="1">${paragraph('a remark')}</w:comment></w:comments>`;
@@ -84,7 +84,7 @@ test('only the confirmed version is parsed: a file that was replaced or removed 
   t.is((await mesh.ended(5)).reason, 'The file was replaced after its upload was confirmed. Upload it again.');
 });
 
-test('an event that is delivered repeatedly begins one parse', async (t) => {
+test('an event that is delivered repeatedly starts one parse', async (t) => {
   const mesh = await parserMesh(t);
   const first = await mesh.replica();
   const second = await mesh.replica();
@@ -96,7 +96,7 @@ test('an event that is delivered repeatedly begins one parse', async (t) => {
   t.is(mesh.documents.get(1)?.begun, 1);
 });
 
-test('a document that nobody waits for any more ends its job silently', async (t) => {
+test('the job of a document that knowledge no longer waits for ends silently', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   await eventBus.publish([mesh.uploaded(404)]);
@@ -112,7 +112,7 @@ test('a document that nobody waits for any more ends its job silently', async (t
   t.is(mesh.documents.get(1)?.reason, undefined);
 });
 
-test('while the object store is away a document waits without using up its attempts', async (t) => {
+test('an outage of the object store does not use up the attempts of a document', async (t) => {
   const mesh = await parserMesh(t);
   const away = await mesh.replica(absentObjectStore());
   const document = await mesh.upload(1, 'markdown', 'text');
@@ -125,7 +125,7 @@ test('while the object store is away a document waits without using up its attem
   t.is((await mesh.ended(1)).text, 'text');
 });
 
-test('while knowledge is away a document waits without using up its attempts', async (t) => {
+test('an outage of knowledge does not use up the attempts of a document', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   await mesh.upload(1, 'markdown', 'text');
@@ -137,7 +137,7 @@ test('while knowledge is away a document waits without using up its attempts', a
   t.is((await mesh.ended(1)).text, 'text');
 });
 
-test('a text that knowledge could not take is parsed again', async (t) => {
+test('a document whose text knowledge could not store is parsed again', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus } = await mesh.replica();
   const document = await mesh.upload(1, 'markdown', 'text');
@@ -149,7 +149,7 @@ test('a text that knowledge could not take is parsed again', async (t) => {
   t.is((await mesh.ended(1)).text, 'text');
 });
 
-test('the document of a parser that died is parsed by the next one', async (t) => {
+test('the document of a dead parser is parsed by another', async (t) => {
   const mesh = await parserMesh(t, { PARSER_LEASE_MS: '1500', PARSER_MAX_MEMORY_MB: '4096' });
   const first = await mesh.replica();
   const document = await mesh.upload(1, 'docx', makeDocx('<w:p/>'.repeat(3_000_000)));
@@ -173,7 +173,7 @@ test('another error of knowledge is retried, and never shown to the tenant', asy
   t.is((await mesh.ended(1)).text, 'text');
 });
 
-test('what a file says is in no log and no metric, also where its library quotes it', async (t) => {
+test('no log or metric contains content of a file, even if its library quotes it', async (t) => {
   const mesh = await parserMesh(t);
   const { eventBus, unit } = await mesh.replica();
   const logged: unknown[] = [];
@@ -192,7 +192,7 @@ test('what a file says is in no log and no metric, also where its library quotes
   t.notRegex(JSON.stringify(logged, errorsToo), /canary|uploads/u);
 });
 
-test('documents are counted by type and outcome, and their reading is timed', async (t) => {
+test('documents are counted by type and outcome, and the duration of readings is measured', async (t) => {
   const metrics = createMetrics('parser');
   const parse = parseMetrics(metrics);
   parse.outcome('pdf', 'password');

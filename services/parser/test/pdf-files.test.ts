@@ -26,7 +26,7 @@ test('the text of a PDF keeps its pages, with headings, paragraphs and lists', a
   );
 });
 
-test('lines of signs in a PDF are none of Markdown', async (t) => {
+test('lines of signs in a PDF are not read as Markdown', async (t) => {
   const lines = ['# one', '| two', 'three', '-----', 'four', '=='].map((text) => ({ text }));
   t.is(await textOf('pdf', makePdf([lines])), '\\# one\n\\| two\nthree\n\\-----\nfour\n\\==\n\n');
 });
@@ -39,14 +39,14 @@ test('a PDF in many scripts is read', async (t) => {
   t.true((await textOf('pdf', makePdf([[{ text: [...rightToLeft].toReversed().join('') }]]))).includes(rightToLeft));
 });
 
-test('page starts are places in the whole text, also of characters beyond the BMP', async (t) => {
+test('page starts are offsets in the whole text, also with characters beyond the BMP', async (t) => {
   const pages = Array.from({ length: 20 }, (_, index) => [{ text: `👍 page ${index + 1}` }]);
   const { text, pageStarts } = await read('pdf', makePdf(pages));
   t.is(pageStarts.length, 20);
   for (const [index, start] of pageStarts.entries()) t.true(text.slice(start).startsWith(`👍 page ${index + 1}\n`));
 });
 
-test('a PDF with a password is told to have one', async (t) => {
+test('a PDF with a password is refused with this reason', async (t) => {
   const encrypted = pdfOf(
     [
       '<< /Type /Catalog /Pages 2 0 R >>',
@@ -61,7 +61,7 @@ test('a PDF with a password is told to have one', async (t) => {
   );
 });
 
-test('a truncated PDF is told to be damaged, wherever it was cut', async (t) => {
+test('a truncated PDF is refused as damaged, wherever it was cut', async (t) => {
   const bytes = makePdf(Array.from({ length: 5 }, () => [{ text: lorem }]));
   const inLastPage = (bytes.lastIndexOf('endstream') - 30) / bytes.length;
   for (const share of [0.05, 0.3, 0.6, inLastPage, 0.95]) {
@@ -73,7 +73,7 @@ test('a truncated PDF is told to be damaged, wherever it was cut', async (t) => 
   }
 });
 
-test('a PDF whose last change was cut off is told to be damaged, not read as it was before', async (t) => {
+test('a PDF with a truncated update is refused as damaged instead of being read without the update', async (t) => {
   const changed = Buffer.concat([
     makePdf([[{ text: lorem }]]),
     Buffer.from('9 0 obj\n<< >>\nendobj\n10 0 obj\n<< /Len'),
@@ -86,13 +86,13 @@ test('a PDF may have other bytes before its header', async (t) => {
   t.regex(await textOf('pdf', shifted), new RegExp(lorem.slice(0, 20), 'u'));
 });
 
-test('a PDF may be plain text throughout, with other text before its header', async (t) => {
+test('a PDF may consist of text only, with other text before its header', async (t) => {
   for (const before of ['', '\n', '\ufeff', 'HTTP/1.1 200 OK\n\n']) {
     const pdf = Buffer.concat([Buffer.from(before), makePlainPdf('Hello')]);
     t.is((await textOf('pdf', pdf)).trim(), 'Hello', before);
   }
 });
 
-test('what is no PDF is told to be mislabelled', async (t) => {
+test('a file that is not a PDF is refused as mislabelled', async (t) => {
   t.is(await reasonFor('pdf', 'text'), 'The file was uploaded as a PDF document, but its content is plain text.');
 });

@@ -22,11 +22,11 @@ function form(lines: [x: number, y: number, text: string][], fields: string[], m
 
 const states = (on: string) => `/AP << /N << /${on} << >> /Off << >> >> >>`;
 
-test('a form has the values of its fields beside their labels', async (t) => {
+test('values of form fields are read beside their labels', async (t) => {
   t.is((await textOf('pdf', caseOf('form'))).trim(), 'Name: Ada Lovelace\n\nContract no.: K-4711');
 });
 
-test('boxes are ticked or not, buttons chosen or not, and choices have the name that is shown', async (t) => {
+test('check boxes and radio buttons are read with their state, and choices with their displayed name', async (t) => {
   const bytes = form(
     [
       [70, 700, 'Newsletter'],
@@ -51,7 +51,7 @@ test('boxes are ticked or not, buttons chosen or not, and choices have the name 
   );
 });
 
-test('a field under its label follows it, and one without a label on the page has its own', async (t) => {
+test('a field below its label follows the label, and a field without a label on the page gets its own name', async (t) => {
   const bytes = form(
     [
       [50, 700, 'Your message'],
@@ -69,7 +69,7 @@ test('a field under its label follows it, and one without a label on the page ha
   );
 });
 
-test('a value that also stands on the page, or in two annotations at one place, is there once', async (t) => {
+test('a value that is also drawn on the page, or by two annotations at one position, is read once', async (t) => {
   const twice = '/FT /Tx /T (n) /V (Ada) /Rect [100 696 200 712]';
   t.is(
     (
@@ -89,7 +89,7 @@ test('a value that also stands on the page, or in two annotations at one place, 
   t.is((await textOf('pdf', form([[50, 700, 'Name:']], [twice, twice]))).trim(), 'Name: Ada');
 });
 
-test('what nobody sees is not read: hidden fields, passwords and empty ones', async (t) => {
+test('hidden fields, passwords and empty fields are not read', async (t) => {
   const bytes = form(
     [[50, 700, 'Name:']],
     [
@@ -107,7 +107,7 @@ test('a text that was typed onto a page is read', async (t) => {
   t.is((await textOf('pdf', form([[50, 700, 'Note:']], [typed]))).trim(), 'Note: Paid on 3 May');
 });
 
-test('the values of a form without any other text are its text', async (t) => {
+test('the text of a form without other text consists of the values', async (t) => {
   t.is((await textOf('pdf', form([], ['/FT /Tx /T (Name) /V (Ada) /Rect [100 696 200 712]']))).trim(), 'Name: Ada');
 });
 

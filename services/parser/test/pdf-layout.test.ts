@@ -36,7 +36,7 @@ const right = [
   'its lid closed.',
 ];
 
-test('three columns are read one after the other, and a title and a closing line stay where they are', async (t) => {
+test('three columns are read one after the other, between their title and closing line', async (t) => {
   const third = ['Questions are answered by', 'the office from nine to', 'twelve on each working', 'day but Friday.'];
   const columns = byRow([left, right, third], [50, 220, 390], { from: 700 });
   const lines = [
@@ -50,14 +50,14 @@ test('three columns are read one after the other, and a title and a closing line
   );
 });
 
-test('columns whose lines are not level, or of different number, are read one after the other', async (t) => {
+test('columns whose lines have different heights or numbers are read one after the other', async (t) => {
   const uneven = byRow([left, right.slice(0, 3)], [50, 300]).map((line) =>
     line.x === 300 ? { ...line, y: (line.y ?? 0) - 5 } : line,
   );
   t.is(await onePage(uneven), `${left.join('\n')}\n\n${right.slice(0, 3).join('\n')}\n\n`);
 });
 
-test('a sentence that goes on in the next column is one paragraph', async (t) => {
+test('a sentence that continues in the next column is one paragraph', async (t) => {
   const [top, rest] = [left.slice(0, 2), left.slice(2)];
   t.is(await onePage(byRow([top, rest], [50, 300])), `${left.join('\n')}\n\n`);
 });
@@ -91,7 +91,7 @@ const glossary = (rows: [string, string][]) =>
     ),
   );
 
-test('terms and their meanings stay together, over one line or more', async (t) => {
+test('terms and their definitions stay together, on one line or more', async (t) => {
   t.is(
     await glossary([
       ['late payment of rent', 'a fee of five euros is due for each'],
@@ -144,7 +144,7 @@ test('columns of prose with a blank line, or with sentences in one row, are read
   t.true(level.startsWith('Waste is collected on each\nsecond Tuesday of a month.\nNobody'), level);
 });
 
-test('columns of a script without punctuation are read one after the other, and its short terms stay beside their meanings', async (t) => {
+test('columns of a script without punctuation are read one after the other, and its short terms stay beside their definitions', async (t) => {
   const [rent, deposit] = ['ผู้เช่าต้องชำระค่าเช่าทุกเดือน', 'เงินประกันคืนเมื่อหมดสัญญาเช่า'];
   const prose = await glossary([1, 2, 3, 4].map((n) => [`${rent}${n}`, `${deposit}${n}`]));
   t.true(prose.startsWith(`${rent}1\n${rent}2\n`), prose);
@@ -154,14 +154,14 @@ test('columns of a script without punctuation are read one after the other, and 
   t.true(terms.startsWith(`提前解除合同的费用 ${deposit}\n`), terms);
 });
 
-test('words that a line end hyphenates are joined, and others keep their hyphens', async (t) => {
+test('words hyphenated at a line end are joined, and other words keep their hyphens', async (t) => {
   t.is(
     await textOf('pdf', caseOf('hyphens')),
     'Each site keeps its own configuration of the pumps. The team checks\nit monthly. It uses state-of-the-art tools. Postal code 12345-6789.\n\n',
   );
 });
 
-test('hyphens that belong to words stay, as far as the document or the words tell', async (t) => {
+test('hyphens that belong to words are kept, as far as the document or the words show', async (t) => {
   const rows = [
     'This well-known shop is Anglo-',
     'Saxon. It is well-',
@@ -194,7 +194,7 @@ test('numbers in words and compounds with equal vowels keep their hyphens', asyn
   );
 });
 
-test('letters that are set wide apart are words, and letters of an index are not', async (t) => {
+test('widely spaced letters are joined to words, and letters of an index are not', async (t) => {
   const wide = (text: string) =>
     textOf(
       'pdf',
@@ -208,7 +208,7 @@ test('letters that are set wide apart are words, and letters of an index are not
   t.is((await onePage([{ text: '4 2 3 1 9 8' }])).trim(), '4 2 3 1 9 8');
 });
 
-test('a compound of which the document has another place is written as there', async (t) => {
+test('a compound at a line end is written as elsewhere in the document', async (t) => {
   const lines = [
     'The re-entry and the cooperation of',
     'all were tested: the re-',
@@ -221,7 +221,7 @@ test('a compound of which the document has another place is written as there', a
   );
 });
 
-test('words in capitals and in titles are joined, too', async (t) => {
+test('hyphenated words in capitals and in titles are joined too', async (t) => {
   const title = down(['Regulations of Adminis-', 'tration'], { size: 24, by: 28 });
   t.true(
     (
@@ -233,14 +233,14 @@ test('words in capitals and in titles are joined, too', async (t) => {
   );
 });
 
-test('paragraphs are told apart by the distance of lines of the page', async (t) => {
+test('paragraphs are found by the line distance of the page', async (t) => {
   t.is(
     await textOf('pdf', caseOf('double')),
     'The tenant pays the rent by the third day of a month\nand keeps the garden in good order at all times\nunless the landlord has agreed to something else.\n\nNotice is three months to the end of a quarter\nand must be given in writing to be valid.\n\n',
   );
 });
 
-test('each page has a distance of lines of its own', async (t) => {
+test('each page has its own line distance', async (t) => {
   const wide = (from: number) => down(['one line', 'two lines', 'three lines'], { from, by: 20, size: 10 });
   const narrow = (from: number) => down(['four lines', 'five lines', 'six lines'], { from, by: 11, size: 10 });
   const text = await textOf(
@@ -256,7 +256,7 @@ test('each page has a distance of lines of its own', async (t) => {
   );
 });
 
-test('lines at one and a half are one paragraph, also where a page has few of them', async (t) => {
+test('lines with one-and-a-half spacing are one paragraph, even on a page with few lines', async (t) => {
   const text = await textOf(
     'pdf',
     makePdf([
@@ -276,7 +276,7 @@ test('a title of two lines is one heading', async (t) => {
   );
 });
 
-test('a title of three lines is one heading, and headings of other sizes, numbers or places are others', async (t) => {
+test('a title of three lines is one heading; lines with another size, number or position are separate headings', async (t) => {
   const title = down(['A Guide to the Care', 'of Machines that', 'Nobody Uses'], { size: 22, by: 26 });
   const headings = [
     { text: '1. Pumps', y: 600, size: 16 },
@@ -294,13 +294,13 @@ test('a title of three lines is one heading, and headings of other sizes, number
   );
 });
 
-test('words from right to left that were placed one by one are in their order', async (t) => {
+test('right-to-left words that were placed one by one are read in order', async (t) => {
   t.is(await textOf('pdf', caseOf('rtl')), 'שלום עולם טוב\n\n');
 });
 
 const shown = (word: string) => [...word].toReversed().join('');
 
-test('words from right to left are in their order, however they were written and with numbers among them', async (t) => {
+test('right-to-left words are read in order, however they were written, also with numbers among them', async (t) => {
   const [peace, world, year] = ['שלום', 'עולם', 'שנה'];
   const words = [
     { text: shown(peace), x: 400 },
@@ -318,7 +318,7 @@ test('words from right to left are in their order, however they were written and
 const placed = (parts: [x: number, text: string][]) =>
   parts.map(([x, text], n) => ({ x, text, y: 700, size: 12 + 0.01 * (n % 2) }));
 
-test('Arabic letters are letters whatever their form within the word, and words have no spaces in them', async (t) => {
+test('Arabic letters are read whatever their form within the word, and words contain no spaces', async (t) => {
   const letters = ['\ufede', '\ufe8e', '\ufef3', '\u0631']; // the word riyal, last letter first
   const price = letters.map((text, n): [number, string] => [100 + 6 * n, text]);
   const rent: [number, string][] = ['\u0631', '\ufe8e', '\ufea0', '\ufef3', '\ufef9', '\u0627'].map((text, n) => [
@@ -330,7 +330,7 @@ test('Arabic letters are letters whatever their form within the word, and words 
   t.is((await onePage(placed([[100, '\ufe70\ufe8d']]))).trim().includes(' '), false);
 });
 
-test('a full stop after a number, and marks within words from right to left, stand where they are read', async (t) => {
+test('a full stop after a number, and marks in right-to-left text, are at their place in reading order', async (t) => {
   const [until, day, shekel] = ['\u05e2\u05d3', '\u05d9\u05d5\u05dd', ['\u05d7', '\u05e9']] as const;
   const after = (stop: [number, string][]) =>
     placed([
@@ -359,7 +359,7 @@ test('a full stop after a number, and marks within words from right to left, sta
   );
 });
 
-test('a line from left to right with one word of another script stays as it is', async (t) => {
+test('a left-to-right line with one word of another script is unchanged', async (t) => {
   const words = [
     { text: 'The word', x: 50 },
     { text: shown('שלום'), x: 100 },
@@ -396,7 +396,7 @@ function withForms(onPage: [x: number, y: number, text: string][], inForms: [x: 
   });
 }
 
-test('texts of forms are lines and words of their own', async (t) => {
+test('texts of form objects are separate lines and words', async (t) => {
   const cells = withForms(
     [],
     [

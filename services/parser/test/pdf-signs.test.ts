@@ -21,11 +21,11 @@ const inEncoding = (encoding: string, ordering: string, hexText: string) =>
   });
 const utf16 = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('hex');
 
-test('a PDF with an encoding of Chinese and without a map to characters is read', async (t) => {
+test('a PDF with a Chinese encoding and without a map to characters is read', async (t) => {
   t.is(await textOf('pdf', caseOf('mixed')), 'Notice to all tenants.\n通知：电梯停用。\n\n');
 });
 
-test('PDFs with encodings of Japanese, Korean and Chinese, by codes and by glyphs, are read', async (t) => {
+test('PDFs with Japanese, Korean and Chinese encodings are read, by codes and by glyphs', async (t) => {
   for (const [encoding, ordering, hexText, wanted] of [
     ['90ms-RKSJ-H', 'Japan1', '90bf8b81 8f91', '請求書'],
     ['KSCms-UHC-H', 'Korea1', 'c7d1b1b9beee', '한국어'],
@@ -39,16 +39,16 @@ test('PDFs with encodings of Japanese, Korean and Chinese, by codes and by glyph
   }
 });
 
-test('the encodings are of the version of pdf.js that reads with them', async (t) => {
+test('the encodings have the same version as pdf.js', async (t) => {
   const { default: manifest } = await import('pdfjs-dist/package.json', { with: { type: 'json' } });
   t.is((await getResolvedPDFJS()).version, manifest.version);
 });
 
-test('a column from top to bottom is a line', async (t) => {
+test('a vertical column is read as a line', async (t) => {
   t.is((await textOf('pdf', inEncoding('UniJIS-UTF16-V', 'Japan1', utf16('縦書きの文')))).trim(), '縦書きの文');
 });
 
-test('the process that reads files has the encodings, and a file cannot name another file as one', async (t) => {
+test('the reader process has the encodings, and a file cannot use another file as an encoding', async (t) => {
   const reader = documentReader({ ...usualLimits, maxProcesses: 1 });
   t.teardown(() => reader.stop());
   const of = { tenantId: 1, signal: new AbortController().signal };
@@ -83,7 +83,7 @@ test("ligatures of TeX's fonts whose glyphs have no names are letters", async (t
   );
 });
 
-test('a font that cannot be read is reported, beside text that is read', async (t) => {
+test('a font that cannot be read is reported, and the other text is read', async (t) => {
   const bytes = makePage('BT /F2 12 Tf 72 720 Td (Before.) Tj ET BT /F1 12 Tf 72 700 Td <cda8d6aa> Tj ET', {
     entries: '/Resources << /Font << /F1 5 0 R /F2 7 0 R >> >>',
     others: [
@@ -98,7 +98,7 @@ test('a font that cannot be read is reported, beside text that is read', async (
   t.deepEqual(whole.losses, []);
 });
 
-test('glyphs that no font names are counted and left out, and the rest is read', async (t) => {
+test('unnamed glyphs are counted and omitted, and the rest is read', async (t) => {
   const text = 'Anyone can read \x02\x03\x04\x05\x06\x07\x08 this, and \x02\x03\x04\x05\x06 not.';
   const { text: read12, losses } = await read('pdf', inBitmapFont(text));
   t.is(read12.split('\n')[0]?.replaceAll(/ +/gu, ' '), 'Anyone can read this, and not.');
@@ -118,7 +118,7 @@ const unnamedFont = [
 /** Glyph numbers in a common font: `Hello world.` with its spaces. */
 const unnamedText = '<002b0048004f004f00520003005a00520055004f00470003000f0003>';
 
-test('a text of which nothing is right is left out, beside one that is read', async (t) => {
+test('a text with only wrong characters is omitted, and the other text is read', async (t) => {
   const bytes = makePage(`BT /F2 12 Tf 72 720 Td (Before.) Tj ET BT /F1 12 Tf 72 700 Td ${unnamedText} Tj ET`, {
     entries: '/Resources << /Font << /F1 5 0 R /F2 8 0 R >> >>',
     others: [...unnamedFont, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>'],
@@ -129,7 +129,7 @@ test('a text of which nothing is right is left out, beside one that is read', as
   );
 });
 
-test('a PDF whose fonts name no glyph is told to be so, not to look like a scan', async (t) => {
+test('a PDF whose fonts name no glyphs is reported as such, not as a scan', async (t) => {
   const bytes = makePage(`BT /F1 12 Tf 72 700 Td ${unnamedText} Tj ET`, {
     entries: '/Resources << /Font << /F1 5 0 R >> >>',
     others: unnamedFont,
@@ -164,7 +164,7 @@ function withPages(contents: string[], first = 'BT /F1 11 Tf 50 700 Td (Some tex
 
 const scan = 'q 595 0 0 842 0 0 cm /I Do Q';
 
-test('pages without text are told by what they show', async (t) => {
+test('pages without text are reported by what they show', async (t) => {
   t.deepEqual(await warningsIn(withPages([scan, scan, ''])), ['2 of 4 pages have no text: scanned']);
   t.deepEqual(await warningsIn(withPages([shapes])), ['1 of 2 pages has no text: drawn']);
   t.deepEqual(await warningsIn(withPages(['q 1 0 0 -1 0 842 cm 50 0 0 20 30 30 cm /I Do Q'])), []);
@@ -174,7 +174,7 @@ test('pages without text are told by what they show', async (t) => {
   t.true((await textOf('pdf', withPages([scan]))).endsWith('Some text.\n\n\n[1 of 2 pages has no text: scanned]\n\n'));
 });
 
-test('a scan with a stamp or a page number is reported, and a picture beside text is not', async (t) => {
+test('a scan with a stamp or a page number is reported, and a picture next to text is not', async (t) => {
   const words = (text: string) => `BT /F1 11 Tf 50 30 Td (${text}) Tj ET`;
   t.deepEqual(await warningsIn(withPages([`${scan} ${words('Page 2 of 3')}`, `${words('RECEIVED')} ${scan}`])), [
     '2 of 3 pages have hardly any text: scanned',
@@ -185,7 +185,7 @@ test('a scan with a stamp or a page number is reported, and a picture beside tex
   t.deepEqual(await warningsIn(withPages([logo, recognised, drawn])), []);
 });
 
-test('a file looks like a scan only where its pages are pictures', async (t) => {
+test('a file is reported as a scan only if its pages are pictures', async (t) => {
   t.regex(await reasonFor('pdf', withPages([], scan)), /looks like a scan/u);
   for (const bytes of [withPages([], shapes), withPages([''], ''), makePdf([[], []])]) {
     t.is(
@@ -195,7 +195,7 @@ test('a file looks like a scan only where its pages are pictures', async (t) => 
   }
 });
 
-test('bullets and boxes of symbol fonts are signs, not unknown ones', async (t) => {
+test('bullets and boxes of symbol fonts are known signs', async (t) => {
   const { text, losses } = await read(
     'pdf',
     makePdf([[{ text: '\uf0b7 One' }, { text: '\uf0fe Two' }, { text: '\uf054\uf068\uf065' }]]),
@@ -213,7 +213,7 @@ test('ligatures, old-style figures and small capitals with private codes are let
   t.deepEqual(losses, []);
 });
 
-test('a single sign that no font names is reported, however long the text is', async (t) => {
+test('a single unnamed glyph is reported, however long the text is', async (t) => {
   const line = { text: 'Words of a long text that can all be read. '.repeat(2) };
   const { text, losses } = await read(
     'pdf',

@@ -54,7 +54,7 @@ test('numbers are as the workbook shows them', async (t) => {
   );
 });
 
-test('formats that a workbook names by number alone are known, and a hidden number is hidden', async (t) => {
+test('number formats given only by a number are known, and hidden numbers are omitted', async (t) => {
   const styles = `<styleSheet><numFmts><numFmt numFmtId="164" formatCode=";;;"/></numFmts><cellXfs>${[0, 2, 9, 10, 37, 44, 49, 164].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs></styleSheet>`;
   const row = `<row>${[0, 1, 2, 3, 4, 5, 6, 7].map((style) => `<c s="${style}"><v>-0.5</v></c>`).join('')}</row>`;
   const text = await textOf('xlsx', makeZip(withPart(xlsxEntries([['a', row]]), 'styles', 'xl/styles.xml', styles)));
@@ -72,7 +72,7 @@ function withPart(entries: ZipEntry[], type: string, name: string, content: stri
   return [...related, { name, content }];
 }
 
-test('merged cells repeat their value, and headers of several rows are one', async (t) => {
+test('merged cells repeat their value, and headers of several rows are joined', async (t) => {
   t.deepEqual(
     await sheet(
       [
@@ -112,7 +112,7 @@ test('merged cells repeat their value, and headers of several rows are one', asy
   );
 });
 
-test('merged cells without a header of several rows leave the header as it is', async (t) => {
+test('merged cells without a header of several rows do not change the header', async (t) => {
   t.deepEqual(
     await sheet(
       [
@@ -175,7 +175,7 @@ test('title lines before the header of a CSV file stay text', async (t) => {
   );
 });
 
-test('texts that are drawn on a sheet follow its table', async (t) => {
+test('texts drawn on a sheet follow its table', async (t) => {
   const relations = (targets: [id: string, type: string, target: string][]) =>
     `<Relationships>${targets.map(([id, type, target]) => `<Relationship Id="${id}" Type="x/${type}" Target="${target}"/>`).join('')}</Relationships>`;
   const words = (text: string) => `<a:p><a:r><a:t>${text}</a:t></a:r></a:p>`;
@@ -256,7 +256,7 @@ function withChartSheet(chart: string, related: ZipEntry[] = []) {
 const points = (...values: (string | number)[]) =>
   `<c:strCache>${values.map((value, at) => `<c:pt idx="${at}"><c:v>${value}</c:v></c:pt>`).join('')}</c:strCache>`;
 
-test('a chart sheet is a section with the title, the categories and the values of its chart', async (t) => {
+test('a chart sheet becomes a section with the title, categories and values of its chart', async (t) => {
   const title =
     '<c:title><c:tx><c:rich><a:p><a:r><a:t>Turnover peaked in May</a:t></a:r></a:p></c:rich></c:tx></c:title>';
   const levels = `<c:multiLvlStrCache><c:lvl>${points('April', 'May')}</c:lvl><c:lvl><c:pt idx="0"><c:v>2025</c:v></c:pt></c:lvl></c:multiLvlStrCache>`;
@@ -267,21 +267,21 @@ test('a chart sheet is a section with the title, the categories and the values o
   );
 });
 
-test('a chart without its values says so', async (t) => {
+test('a chart without its values is reported', async (t) => {
   const chart = `<c:chart><c:ser><c:tx>${points('Shops')}</c:tx><c:val><c:numRef><c:f>Data!A1:A9</c:f></c:numRef></c:val></c:ser></c:chart>`;
   const { text, losses } = await read('xlsx', withChartSheet(chart));
   t.true(text.endsWith('Shops\n\n[values of 1 chart not read: the file does not hold them]\n\n'));
   t.is(losses?.[0]?.kind, 'chartValues');
 });
 
-test('text of a cell that the reader does not understand is counted', async (t) => {
+test('cell text that the reader misses is counted as lost', async (t) => {
   const row = `<row>${textCell('A1', 'x')}<c r="B1" t="n"><is><t>this is not a number at all</t></is></c></row>`;
   const { text, losses } = await read('xlsx', makeXlsx([['a', row]]));
   t.is(text, '## a\n\n| x |\n| --- |\n\n[21 characters of the workbook could not be read]\n\n');
   t.is(losses?.[0]?.kind, 'characters');
 });
 
-test('two cells in one place are a loss that is named', async (t) => {
+test('two cells at one position are reported as a loss', async (t) => {
   const row = `<row>${textCell('A1', 'first')}${textCell('A1', 'second')}${textCell('B1', 'b')}</row>`;
   const { text, losses } = await read('xlsx', makeXlsx([['a', row]]));
   t.is(text, '## a\n\n| second | b |\n| --- | --- |\n\n[5 characters of cells with the same place not read]\n\n');
@@ -301,7 +301,7 @@ const mergedSheet = (rows: string, ranges: string[]) =>
     })),
   );
 
-test('huge merged ranges, and many, are bounded', async (t) => {
+test('the size and number of merged ranges are bounded', async (t) => {
   const rows = Array.from(
     { length: 400 },
     (_, at) => `<row r="${at + 1}">${at === 0 ? textCell('A1', 'x') : ''}${textCell(`CV${at + 1}`, 'y')}</row>`,

@@ -50,19 +50,19 @@ function workbookWith(part: string, content: string, rows = oneCell): Buffer {
 
 const damagedWorkbook = 'The file is damaged or incomplete: it cannot be read as an Excel workbook (.xlsx).';
 
-test('a name of an attribute without end in a workbook is damage', async (t) => {
+test('a workbook with an endless attribute name is refused as damaged', async (t) => {
   const withName = (length: number) =>
     workbookWith('xl/workbook.xml', `<workbook><sheets><sheet ${'a'.repeat(length)}/></sheets></workbook>`);
   t.is(await reasonFor('xlsx', withName(1_000_000)), damagedWorkbook);
   await isLinear(t, 100_000, (size) => reasonFor('xlsx', withName(size)));
 });
 
-test('a list of sheets whose elements never end is damage', async (t) => {
+test('a list of sheets whose elements never end is refused as damaged', async (t) => {
   const sheets = `<workbook>${'<sheet '.repeat(100_000)}</workbook>`;
   t.is(await reasonFor('xlsx', workbookWith('xl/workbook.xml', sheets)), damagedWorkbook);
 });
 
-test('two sheets of one part are damage', async (t) => {
+test('a workbook with two sheets in one part is refused as damaged', async (t) => {
   const sheets = '<workbook xmlns:r="r"><sheet name="a" r:id="rId1"/><sheet name="b" r:id="rId1"/></workbook>';
   t.is(await reasonFor('xlsx', workbookWith('xl/workbook.xml', sheets)), damagedWorkbook);
 });
@@ -93,7 +93,7 @@ test('cells in no order are read in linear time', async (t) => {
   await isLinear(t, 10_000, (size) => read('xlsx', makeXlsx([['a', `<row r="1">${cells(size)}</row>`]])));
 });
 
-test('merged cells, and headers of many, are read in linear time', async (t) => {
+test('merged cells and headers of many merged cells are read in linear time', async (t) => {
   const merged = (ranges: number) =>
     xlsxEntries([
       [
@@ -124,12 +124,12 @@ test('a Word document of nested boxes, tables and fields is read in linear time'
   await isLinear(t, 10_000, (size) => read('docx', equation(size)));
 });
 
-test('a column beyond the last one is damage', async (t) => {
+test('a workbook with a column beyond the last one is refused as damaged', async (t) => {
   t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="XFE1"><v>1</v></c></row>']])), damagedWorkbook);
   t.is(await reasonFor('xlsx', makeXlsx([['a', '<row><c r="1"><v>1</v></c></row>']])), damagedWorkbook);
 });
 
-test('a hostile number format is read once for a style, in linear time', async (t) => {
+test('a hostile number format is parsed once for each style, in linear time', async (t) => {
   const withFormat = (format: string, cells = 1) =>
     workbookWith(
       'xl/styles.xml',
@@ -143,7 +143,7 @@ test('a hostile number format is read once for a style, in linear time', async (
   await isLinear(t, 100_000, (size) => read('xlsx', withFormat('['.repeat(size), 100)));
 });
 
-test('a million nested elements of a workbook are told to be too deep', async (t) => {
+test('a million nested elements in a workbook are refused as too deep', async (t) => {
   const rows = '<a>'.repeat(1_000_000);
   t.is(await reasonFor('xlsx', makeXlsx([['a', rows]])), 'The content of the file is nested too deeply.');
 });
@@ -160,7 +160,7 @@ test('notes that refer to each other are written once each', async (t) => {
   t.is(await textOf('docx', makeDocx(body, { footnotes: loop })), 'x[^1]\n\n[^1]: note[^2]\n\n[^2]: note[^1]\n\n');
 });
 
-test('merged cells that stand for more text than a document may have are too long', async (t) => {
+test('merged cells whose repeated text exceeds the limit are refused as too long', async (t) => {
   const reason = 'The text of the file is longer than 5,000,000 characters.';
   const wide = `<w:tc><w:tcPr><w:gridSpan w:val="999999999"/></w:tcPr>${paragraph('x')}</w:tc>`;
   t.is(await reasonFor('docx', makeDocx(`<w:tbl>${`<w:tr>${wide}</w:tr>`.repeat(5_000)}</w:tbl>`)), reason);
@@ -171,7 +171,7 @@ test('merged cells that stand for more text than a document may have are too lon
   );
 });
 
-test('blanks without end in a cell are read in linear time', async (t) => {
+test('endless blanks in a cell are read in linear time', async (t) => {
   const blanks = (size: number) => `a${' '.repeat(size)}|`;
   for (const readOf of [
     (size: number) => read('csv', `a,b\n"${blanks(size)}\n",c\n`),
@@ -181,7 +181,7 @@ test('blanks without end in a cell are read in linear time', async (t) => {
   }
 });
 
-test('a record of more cells than a text may have is too long', async (t) => {
+test('a record with too many cells is refused as too long', async (t) => {
   const commas = ','.repeat(1_000);
   const reason = 'The text of the file is longer than 100 characters.';
   t.is(await reasonFor('csv', commas, { maxCharacters: 100 }), reason);

@@ -7,7 +7,7 @@ import { parserMesh } from './parser-mesh.ts';
 const flood = [1, 2, 3, 4, 5, 6];
 const other = 7;
 
-test('a tenant with many documents has one place over all parsers, and the document of another ends before them', async (t) => {
+test("a tenant with many documents has one slot over all parsers, and another tenant's document ends before them", async (t) => {
   const mesh = await parserMesh(t);
   const gate = createGate();
   const [underWay, max] = [new Set<string>(), { atOnce: 0 }];

@@ -38,14 +38,14 @@ test('pipes and line breaks in cells are escaped, so that each record is one row
   );
 });
 
-test('blank records are left out, and short ones are as wide as the header', async (t) => {
+test('blank records are omitted, and short records are padded to the width of the header', async (t) => {
   t.is(
     await textOf('csv', '\n,,\na,b,c\n,,\n1\n\n1,2,3,4\n'),
     '| a | b | c |\n| --- | --- | --- |\n| 1 |  |  |\n| 1 | 2 | 3 | 4 |\n',
   );
 });
 
-test('regular CSV is scanned as csv-parse reads it, and irregular CSV is left to it', (t) => {
+test('regular CSV is scanned with the same result as csv-parse, and irregular CSV is left to csv-parse', (t) => {
   const options = { relax_column_count: true, relax_quotes: true, record_delimiter: '\n' };
   const pieces = [
     'a',
@@ -104,13 +104,13 @@ test('text in UTF-8, UTF-16 and Windows-1252 is decoded, with and without a byte
   t.is(await textOf('csv', ascii.swap16()), await textOf('csv', 'a,b\n1,2\n'));
 });
 
-test('Markdown is kept as it is, without what no stored text may have', async (t) => {
+test('Markdown is unchanged, except for characters that cannot be stored', async (t) => {
   const text = '# Heading\n\n- item\n\n| a | b |\n| --- | --- |\n\n日本語 العربية 👩‍👩‍👧\n';
   t.is(await textOf('markdown', text), text);
   t.is(await textOf('markdown', 'a\r\nb\rc\u0007\u001bd'), 'a\nb\ncd');
 });
 
-test('an empty file, and one of blanks, is told to be empty', async (t) => {
+test('an empty file or a file of blanks is refused as empty', async (t) => {
   const reason = 'The file is empty: it has no text.';
   for (const type of ['csv', 'markdown'] as const) {
     for (const text of ['', ' \n\t\r\n ', '\ufeff']) t.is(await reasonFor(type, text), reason);
@@ -119,7 +119,7 @@ test('an empty file, and one of blanks, is told to be empty', async (t) => {
   for (const type of ['pdf', 'docx', 'xlsx'] as const) t.is(await reasonFor(type, ''), reason);
 });
 
-test('what is no text is told to be mislabelled', async (t) => {
+test('a file that is not text is refused as mislabelled', async (t) => {
   const pdf = 'The file was uploaded as CSV text, but its content is a PDF document.';
   t.is(await reasonFor('csv', makePdf([])), pdf);
   t.is(await reasonFor('csv', makePlainPdf()), pdf);
@@ -132,7 +132,7 @@ test('what is no text is told to be mislabelled', async (t) => {
   );
 });
 
-test('a text that writes of file formats is a text', async (t) => {
+test('a text about file formats is read as text', async (t) => {
   const ofPdf = [
     '# PDF\n\nIt begins with %PDF-1.7.',
     '%PDF-1.7 begins a PDF.',
@@ -143,7 +143,7 @@ test('a text that writes of file formats is a text', async (t) => {
   }
 });
 
-test('a text is as long as the limit or too long, counted in characters', async (t) => {
+test('the length limit of a text counts characters', async (t) => {
   const reason = 'The text of the file is longer than 1,000 characters.';
   const limits = { maxCharacters: 1_000 };
   t.is(await textOf('markdown', '👍'.repeat(1_000), limits), '👍'.repeat(1_000));

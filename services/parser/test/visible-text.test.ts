@@ -18,7 +18,7 @@ const p = (...content: string[]) => `<w:p>${content.join('')}</w:p>`;
 const part = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
 const code = '<w:r><w:instrText> PAGE </w:instrText></w:r>';
 
-test('all texts of a part that are shown are counted, whatever its reader takes', async (t) => {
+test('all visible texts of a part are counted, whatever its reader reads', async (t) => {
   const shown: Record<string, [content: string, characters: number]> = {
     'runs and equations': [p(run('one two'), '<m:oMath><m:r><m:t>a=b</m:t></m:r></m:oMath>'), 9],
     drawings: ['<w:drawing><a:p><a:r><a:t>box</a:t></a:r></a:p></w:drawing>', 3],
@@ -57,7 +57,7 @@ test('all texts of a part that are shown are counted, whatever its reader takes'
     t.is((await counted(content)).characters, characters, name);
 });
 
-test('notes are counted one by one, with what refers to them', async (t) => {
+test('notes are counted separately, with the references to them', async (t) => {
   const { notes } = await counted(
     `<w:footnote w:id="1">${p(run('one'))}</w:footnote><w:footnote w:id="2">${p(run('three'))}</w:footnote>`,
   );
