@@ -64,7 +64,7 @@ test('two end events of a session make one evaluation', async (t) => {
   t.is(asked.length, 1);
 });
 
-test('a stored evaluation is published, once however often the end of its session is', async (t) => {
+test('a stored evaluation is published once, even if the end of its session is announced several times', async (t) => {
   const { deliver, replica, published, evaluationOf, counts } = await evaluationMesh(t);
   const other = await replica();
   await Promise.all([deliver(sessionEnded(), sessionEnded()), other.deliver(sessionEnded())]);
@@ -88,7 +88,7 @@ test('after an invalid answer the model is asked again, with a new call id', asy
   t.is(new Set(mesh.asked.map(({ callId }) => callId)).size, 3);
 });
 
-test('after three invalid answers the offline judge judges', async (t) => {
+test('after three invalid answers the offline judge is used', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, answering({ ...modelJudgement, recommendation: 'PROMOTE' }));
   await mesh.deliver(sessionEnded());

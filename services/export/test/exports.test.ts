@@ -147,7 +147,7 @@ test('requests with the same key, even concurrent ones, create one export', asyn
   t.is(await mesh.count(), 1);
 });
 
-test('a session has a bounded number of exports that wait, and of exports', async (t) => {
+test('the waiting exports of a session are bounded, and so are all its exports', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_WAITING_PER_SESSION: '2', EXPORT_KEPT_PER_SESSION: '3' });
   const gate = createGate();
   t.teardown(() => gate.open());
@@ -226,7 +226,7 @@ test("another tenant's export is not found, nor another session's with a session
   for (const absent of [0, -1, 2_147_483_647]) t.like(await t.throwsAsync(mesh.get(absent)), { kind: 'notFound' });
 });
 
-test('an export is removed with its files after its days', async (t) => {
+test('an export is removed with its files after its retention time', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_KEPT_DAYS: '8' });
   await mesh.replica();
   const { id } = await mesh.request();

@@ -69,7 +69,7 @@ test('if a document is too large, a shorter excerpt is rendered, which states ho
   t.is(await mesh.rendered(), rendered, 'and asked for again it is the same file');
 });
 
-test('exports of a tenant that failed share one file of the operator', async (t) => {
+test('failed exports of a tenant share one fallback file', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_MAX_BYTES: '1000', EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
   mesh.sessions.set(2, { tenantId: 1, status: 'ACTIVE', messages: conversation(3), evaluation: undefined });
   await mesh.replica();
@@ -169,7 +169,7 @@ test("after a day's wait for a service the operator's document is offered", asyn
   t.deepEqual(await mesh.download(downloadUrl), fallback);
 });
 
-test("after a day's wait for the object store, which has the operator's document neither, the export is FAILED", async (t) => {
+test("after a day's wait for the object store the export is FAILED, because the operator's document cannot be stored either", async (t) => {
   const mesh = await exportMesh(t, { EXPORT_FALLBACK_FILE: await fileOf(t, fallback) });
   const away: typeof mesh.store = Object.assign(Object.create(mesh.store), {
     put: async () => {

@@ -7,7 +7,7 @@ import { conversation } from './samples.ts';
 
 const long = { tenantId: 1, status: 'ACTIVE', evaluation: undefined } as const;
 
-test.serial('an export whose process dies in the middle is finished by another, once', async (t) => {
+test.serial('an export whose process dies while rendering is finished once by another process', async (t) => {
   const mesh = await exportMesh(t, { EXPORT_LEASE_MS: '3000' });
   mesh.sessions.set(2, { ...long, messages: conversation(10_000) });
   const first = await mesh.replica();
@@ -22,7 +22,7 @@ test.serial('an export whose process dies in the middle is finished by another, 
   t.is((await mesh.files()).length, 1);
 });
 
-test.serial('a unit that stops ends its renders, and leaves their exports to the next one', async (t) => {
+test.serial('a unit that stops ends its renders, and another process finishes the exports', async (t) => {
   const mesh = await exportMesh(t);
   mesh.sessions.set(2, { ...long, messages: conversation(10_000, ['ما هو المتغير في الجبر؟ '.repeat(20)]) });
   const first = await mesh.replica();

@@ -101,7 +101,7 @@ test('Typst markup in any text is shown literally', async (t) => {
   t.true(text.includes(withoutSpaces('@ref `raw` \\ ] } #panic()')));
 });
 
-test('control characters, lone surrogates, overrides of direction and heaps of marks are shown as what they are: no text', async (t) => {
+test('control characters, lone surrogates and direction overrides are replaced, and stacked marks are limited', async (t) => {
   const text = await textOf(
     (
       await rendered(
@@ -121,7 +121,7 @@ test('control characters, lone surrogates, overrides of direction and heaps of m
   t.true((text.match(/\u0301/gu) ?? []).length < 100); // the PDF reader repeats the whole cluster for each mark
 });
 
-test('a line of a megabyte is broken into lines of pages, whatever it is made of', async (t) => {
+test('a line of a megabyte is broken over lines and pages, whatever its characters', async (t) => {
   for (const unit of ['x', 'word ', '好', 'ب', '😀', '\n', '\u0301', '\u202E']) {
     const { pages, pdf } = await rendered(t, said(unit.repeat(Math.ceil(1_000_000 / unit.length))));
     t.true(pages <= 500, `${JSON.stringify(unit)}: ${pages} pages`);
@@ -133,7 +133,7 @@ test('a line of a megabyte is broken into lines of pages, whatever it is made of
   t.true(lines.length > 10 && lines.every(({ length }) => length < 120));
 });
 
-test('of a session that is longer than a kit may be, the first and the last messages are there, and the kit says how many are not', async (t) => {
+test('a study kit of a too long session has the first and last messages and states how many are missing', async (t) => {
   const messages = conversation(20_000);
   const { pdf, pages } = await rendered(t, contentOf(messages));
   t.true(pages < 600, `${pages} pages`);

@@ -1,19 +1,19 @@
 import test from 'ava';
 import { plainSsml, ssmlProblem, textOfSsml } from './ssml.ts';
 
-test('elements with unbounded effect are dropped, and their text stays', (t) => {
+test('elements with unbounded effect are removed, and their text is kept', (t) => {
   const ssml = '<speak xml:lang="de">a<audio src="/etc/passwd">b &amp; c</audio><voice name="../x">d</voice></speak>';
   t.is(plainSsml(ssml).plain, '<speak>ab &amp; cd</speak>');
   t.is(textOfSsml(ssml), 'a b & c d');
 });
 
-test('attributes that are not known are left out, and values are escaped', (t) => {
+test('unknown attributes are removed, and values are escaped', (t) => {
   const ssml = `<speak><prosody rate='"fast"' src="x">a</prosody><break time="90s"/><break time="nonsense"/></speak>`;
   const plain = `<speak><prosody rate="&quot;fast&quot;">a</prosody><break time="10000ms"></break><break time="0ms"></break></speak>`;
   t.is(plainSsml(ssml).plain, plain);
 });
 
-test('a mark behind a full stop is moved before it', (t) => {
+test('a mark after a full stop is moved before the full stop', (t) => {
   t.deepEqual(plainSsml('<speak>One. <mark name="a&lt;"/><mark name="b"/>Two.</speak>'), {
     plain: '<speak>One<mark name="m0"></mark><mark name="m1"></mark>. Two.</speak>',
     marks: ['a<', 'b'],

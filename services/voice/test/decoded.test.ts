@@ -76,7 +76,7 @@ test('the decoded MP3 is as long and as loud as the WAV file of the same text', 
   }
 });
 
-test('decoded: more text is longer, a higher rate is shorter, and the marks are inside of it', async (t) => {
+test('decoded audio is longer for more text and shorter at a higher rate, and contains all marks', async (t) => {
   const { spoken } = await speaking(t);
   const seconds = async (request: object) => (await decodedMp3((await spoken(request)).audio)).heard;
   const once = await seconds({ text: sentence });
@@ -104,7 +104,7 @@ test('decoded: more text is longer, a higher rate is shorter, and the marks are 
   }
 });
 
-test('a streamed MP3 decodes without a fault, and is as much speech as that of /tts', async (t) => {
+test('a streamed MP3 decodes without a fault, and has as much speech as the audio of /tts', async (t) => {
   const { spoken, streamed } = await speaking(t);
   const text = `${sentence} `.repeat(12);
   const [whole, stream] = [
@@ -124,7 +124,7 @@ const clips: [ClipEncoding, string, number | undefined][] = [
 const clip = (extension: string) => readFileSync(new URL(`clips/thanks.${extension}`, import.meta.url));
 
 for (const [audioEncoding, extension, sampleRateHertz] of clips) {
-  test(`/stt takes a clip of ${audioEncoding} by ffmpeg, and each provider gets it whole`, async (t) => {
+  test(`/stt accepts a ${audioEncoding} clip made by ffmpeg, and each provider gets the whole clip`, async (t) => {
     const audio = clip(extension);
     const request = { audioBase64: audio.toString('base64'), audioEncoding, languageCode: 'en-US', sampleRateHertz };
     const alternatives = [{ transcript: 'Thank you', confidence: 0.9 }];

@@ -39,7 +39,7 @@ async function killAtWork(before: Child[]): Promise<void> {
   process.kill(speakers()[0]?.pid ?? 0, 'SIGKILL');
 }
 
-test('when eSpeak NG is killed at work, that request is answered by an error, and the next one speaks', async (t) => {
+test('if eSpeak NG is killed during a request, this request gets an error and the next one gets audio', async (t) => {
   const { ask, base } = await voiceApp(t, { VOICE_ESPEAK_PROCESSES: '1' });
   const speaks = async () => t.is((await ask('/tts', { ...english, text: 'Hello' })).status, 200);
   await speaks();

@@ -24,7 +24,7 @@ async function modelsOf(base: string): Promise<Model[]> {
 
 const routes = ['/tts', '/tts/google', '/tts/stream', '/stt', '/avatar-session'];
 
-test('without a valid current token every route is 401, before its body is read', async (t) => {
+test('without a valid token every route is 401 before the body is read', async (t) => {
   const { ask } = await voiceApp(t);
   const { token: foreign } = createSessionTokens([{ id: 't1', key: randomBytes(32) }]).mint({
     audience: 'voice',
@@ -60,7 +60,7 @@ test('a body that is not a JSON object of valid size is refused in the common er
   t.deepEqual([nothing.status, ((await nothing.json()) as { error: { code: string } }).error.code], [404, 'NOT_FOUND']);
 });
 
-test('a body without length is cut at the limit', async (t) => {
+test('a body without a length is refused at the limit', async (t) => {
   const { base } = await voiceApp(t);
   const { port } = new URL(base);
   const socket = connect(Number(port), '127.0.0.1');
@@ -72,7 +72,7 @@ test('a body without length is cut at the limit', async (t) => {
   t.regex(answer, /^HTTP\/1\.1 413 [\s\S]*The body is larger than 131072 bytes/u);
 });
 
-test('a body beyond the memory of a tenant is 429, and the memory is given back', async (t) => {
+test("a body beyond the tenant's share of memory is 429, and the memory is released", async (t) => {
   const stt = await fakeProvider(t, json({}));
   const { ask } = await voiceApp(t, {
     VOICE_MAX_BODIES_BYTES: '400000',
@@ -99,7 +99,7 @@ test('health, catalogue and OpenAPI need no token', async (t) => {
   for (const route of [...routes, '/avatars/models', '/health']) t.true(route in openApi.paths, route);
 });
 
-test('the file of each model is served, whole, in part, or not at all where the browser has it', async (t) => {
+test('the file of each model is served whole, in part, or as 304 if the browser has it', async (t) => {
   const { base } = await voiceApp(t);
   const models = await modelsOf(base);
   for (const { path } of models) {
@@ -128,7 +128,7 @@ test('the file of each model is served, whole, in part, or not at all where the 
   t.is((await fetch(`${base}/avatars/models/..%2f..%2fpackage.json`)).status, 404);
 });
 
-test('the page for trying it has all that it needs, and asks nobody else for anything', async (t) => {
+test('the page for trying the service is complete and sends no requests elsewhere', async (t) => {
   const { base } = await voiceApp(t);
   const page = await fetch(`${base}/`);
   t.is(page.status, 200);
@@ -163,7 +163,7 @@ test('the built-in models are identical to the output of their script', (t) => {
   t.deepEqual(JSON.parse(file('models.json').toString()), JSON.parse(catalog));
 });
 
-test('the models of a folder replace the built-in ones; an invalid file fails the start and is named', async (t) => {
+test('the models of a folder replace the built-in ones; an invalid file stops the start with its name', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-models-'));
   writeFileSync(join(folder, 'models.json'), JSON.stringify([{ id: 'zoe', label: 'Zoe', gender: 'FEMALE' }]));
   writeFileSync(join(folder, 'zoe.glb'), 'no glTF');
@@ -177,7 +177,7 @@ test('the models of a folder replace the built-in ones; an invalid file fails th
   t.is(await (await fetch(`${base}/${models[0]?.path}`)).text(), 'glTF and so on');
 });
 
-test('browsers of the configured origins may call, and no others', async (t) => {
+test('only browsers with a configured origin may call', async (t) => {
   const { base } = await voiceApp(t, { CORS_ORIGINS: 'https://a.example,https://b.example' });
   const preflight = async (origin: string) =>
     fetch(`${base}/tts`, {
@@ -194,7 +194,7 @@ test('browsers of the configured origins may call, and no others', async (t) => 
   t.is(answer.headers.get('access-control-allow-origin'), '*');
 });
 
-test('a provider without a URL fails the start', (t) => {
+test('a provider without a URL stops the start', (t) => {
   const env = { AVATAR_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` };
   const read = (more: object) => () => readVoiceConfig({ ...env, ...more });
   t.throws(read({ TTS_PROVIDER: 'openai', STT_PROVIDER: 'openai' }), {

@@ -8,7 +8,7 @@ import { fakeProvider, json, mp3Of, type Received, sessionToken, voiceApp, voice
 const words = { text: 'Hello', voiceName: 'en-US-Neural2-F', languageCode: 'en-US' };
 const clip = { audioBase64: Buffer.from('sound').toString('base64'), audioEncoding: 'OGG_OPUS', languageCode: 'en-US' };
 
-test('Google-style speech is asked for with text, voice, rate and encoding, and answers audio and marks', async (t) => {
+test('Google-style speech is requested with text, voice, rate and encoding, and returns audio and marks', async (t) => {
   const audioContent = wav(Buffer.from('audio.'), 16_000).toString('base64');
   const google = await fakeProvider(t, json({ audioContent, timepoints: [{ markName: 'a', timeSeconds: 1.5 }] }));
   const { ask } = await voiceApp(t, { TTS_PROVIDER: 'google', TTS_URL: `${google.url}/`, TTS_KEY: 'k' });
@@ -112,7 +112,7 @@ test('without Whisper in its folder transcription is unavailable, and the messag
   t.regex(body.error.message, /VOICE_WHISPER_FOLDER has no Whisper; scripts\/ear installs it/u);
 });
 
-test('a provider that is limited, broken, slow or unreadable is 503; one that refuses the clip is 400; nothing of it is passed on', async (t) => {
+test('a provider that is limited, broken, slow or unreadable is 503, and one that refuses the clip is 400; its response is not shown', async (t) => {
   let answer = json({});
   const provider = await fakeProvider(t, (received, response) => answer(received, response));
   const env = { STT_PROVIDER: 'google', STT_URL: provider.url, VOICE_MAX_ANSWER_BYTES: '1000' };
@@ -142,7 +142,7 @@ test('a provider that is limited, broken, slow or unreadable is 503; one that re
   t.is(await outcome(json({ error: 'secret' }, 403)), '500 INTERNAL');
 });
 
-test('a model that the provider does not know is no fault of the client, and counts as an error', async (t) => {
+test("a model that the provider does not know is not the client's fault, and counts as an error", async (t) => {
   let error = {};
   const openai = await fakeProvider(t, (received, response) => json({ error }, 400)(received, response));
   const { ask, metrics } = await voiceApp(t, { TTS_PROVIDER: 'openai', TTS_URL: openai.url });
@@ -187,7 +187,7 @@ test('a client that leaves cancels the call of the provider', async (t) => {
   await eventually('its call is cancelled', () => provider.cancelled.length === 1);
 });
 
-test('concurrent calls of a tenant are bounded, further ones are queued or refused, and other tenants are served', async (t) => {
+test('concurrent calls of a tenant are bounded; further calls are queued or refused, and other tenants are served', async (t) => {
   const gate = createGate();
   const provider = await fakeProvider(t, async ({ body }, response) => {
     if (JSON.parse(body).config.languageCode === 'de') await gate.pass();
@@ -214,7 +214,7 @@ test('concurrent calls of a tenant are bounded, further ones are queued or refus
 
 const avatar = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
 
-test('a session of a hosted avatar is opened with the configuration of the token, and nothing of the client', async (t) => {
+test('a session of a hosted avatar is opened with the configuration in the token, and with no value of the client', async (t) => {
   const vendor = await fakeProvider(t, json({ sessionToken: 'vendor-token', other: 1 }));
   const { ask, base } = await voiceApp(t, { AVATAR_VENDOR_URL: vendor.url, AVATAR_VENDOR_KEY: 'k' });
   const token = sessionToken(avatar);
@@ -233,7 +233,7 @@ test('a session of a hosted avatar is opened with the configuration of the token
   }
 });
 
-test('another avatar is forbidden, as is a token of a tenant; an agent without hosted avatar is a bad request', async (t) => {
+test("another avatar is forbidden, and so is a tenant's token; an agent without a hosted avatar is a bad request", async (t) => {
   const vendor = await fakeProvider(t, json({ sessionToken: 'v' }));
   const { ask } = await voiceApp(t, { AVATAR_VENDOR_URL: vendor.url, AVATAR_VENDOR_KEY: 'k' });
   const outcome = async (body: object, token: string) => {

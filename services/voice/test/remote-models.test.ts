@@ -44,7 +44,7 @@ async function remoteVoice(t: ExecutionContext, url: string, env: Record<string,
   return { ...app, get, list };
 }
 
-test('models of a URL are listed and served as those of a folder, each fetched once for all who ask', async (t) => {
+test('models at a URL are listed and served like those of a folder, each fetched once for all clients', async (t) => {
   const file = glb(100_000);
   const gate = createGate();
   const source = await modelSource(t, {
@@ -82,7 +82,7 @@ test('models of a URL are listed and served as those of a folder, each fetched o
   );
 });
 
-test('the URL may be that of the catalogue; files are beside it', async (t) => {
+test('the URL may be that of the catalogue; files are in the same folder', async (t) => {
   const file = glb(50);
   const source = await modelSource(t, { '/a/faces.json': json([zoe]), '/a/zoe.glb': send(file) });
   const { list, get } = await remoteVoice(t, `${source.url}/a/faces.json`);
@@ -90,7 +90,7 @@ test('the URL may be that of the catalogue; files are beside it', async (t) => {
   t.true((await get('avatars/models/zoe.glb')).body.equals(file));
 });
 
-test('while the source is away its last list and files stay; what was never fetched is unavailable', async (t) => {
+test('while the source is unavailable its last list and files are served; files that were never fetched are unavailable', async (t) => {
   const file = glb(50);
   const answers: Record<string, Answer> = { '/models.json': json([zoe, max]), '/zoe.glb': send(file) };
   const source = await modelSource(t, answers);
@@ -118,7 +118,7 @@ test('while the source is away its last list and files stay; what was never fetc
   t.is((await get('avatars/models/zoe.glb')).status, 404, 'it is in the list no more');
 });
 
-test('voice starts while the source is away, and has no list until it is back', async (t) => {
+test('voice starts while the source is unavailable, and has no list until the source is back', async (t) => {
   const answers: Record<string, Answer> = { '/models.json': send('', {}, 502) };
   const source = await modelSource(t, answers);
   const { list, get, base } = await remoteVoice(t, source.url);
@@ -187,7 +187,7 @@ const hostileFiles: Record<string, Answer> = {
   },
 };
 
-test('a file that is wrong or hostile is unavailable, and nothing of it is kept', async (t) => {
+test('an invalid or hostile file is unavailable, and nothing of it is cached', async (t) => {
   const answers: Record<string, Answer> = { '/models.json': json([zoe]), '/max.glb': send(glb(50)) };
   const source = await modelSource(t, answers);
   const { get } = await remoteVoice(t, source.url, { VOICE_MODELS_CACHE_BYTES: '10000' });
@@ -218,7 +218,7 @@ test('a request to a source that does not end its answer times out', async (t) =
   t.is((await get('avatars/models/zoe.glb')).status, 503);
 });
 
-test('a file that has changed is served with a new etag; one that has not is not sent again', async (t) => {
+test('a changed file is served with a new etag; the source does not send an unchanged file again', async (t) => {
   const [first, second] = [glb(60), glb(70)];
   let unchanged = 0;
   const versioned =
@@ -269,7 +269,7 @@ test.serial('the cache of files is bounded and deleted when voice stops', async 
   );
 });
 
-test('contradictory settings of models fail the start', (t) => {
+test('contradictory settings of models stop the start', (t) => {
   const env = { AVATAR_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` };
   const read = (more: object) => () => readVoiceConfig({ ...env, ...more });
   const url = 'https://models.example/faces';

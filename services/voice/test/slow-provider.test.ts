@@ -18,7 +18,7 @@ function slowProvider(t: Parameters<typeof voiceApp>[0], gate: { pass(): Promise
 }
 
 for (const route of ['/tts', '/tts/stream']) {
-  test(`${route}: ${requests} requests to a slow provider hold little memory, and nobody else waits`, async (t) => {
+  test(`${route}: ${requests} requests to a slow provider use little memory and delay nobody else`, async (t) => {
     const gate = createGate();
     const provider = await slowProvider(t, gate);
     const { base, ask } = await voiceApp(t, { TTS_PROVIDER: 'openai', TTS_URL: provider.url });
@@ -61,7 +61,7 @@ for (const route of ['/tts', '/tts/stream']) {
   });
 }
 
-test('a client that leaves cancels its call; where it still waits, no call is made', async (t) => {
+test('a client that disconnects cancels its call; if the call is still queued, it is never made', async (t) => {
   const gate = createGate();
   const provider = await slowProvider(t, gate);
   const { ask, metrics } = await voiceApp(t, { TTS_PROVIDER: 'openai', TTS_URL: provider.url });

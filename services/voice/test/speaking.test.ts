@@ -17,7 +17,7 @@ async function speaking(t: ExecutionContext) {
   };
 }
 
-test('a text is spoken: the longer the text, the longer the audio, and it is not silence', async (t) => {
+test('a text is spoken: a longer text gives longer audio, and the audio is not silent', async (t) => {
   const { wav } = await speaking(t);
   const once = await wav({ text: sentence });
   const thrice = await wav({ text: `${sentence} ${sentence} ${sentence}` });
@@ -28,7 +28,7 @@ test('a text is spoken: the longer the text, the longer the audio, and it is not
   t.deepEqual(once.timepoints, []);
 });
 
-test('the speaking rate shortens the audio from 0.25 to 4, and marks move with it', async (t) => {
+test('speaking rates from 0.25 to 4 change the length of the audio and the times of marks', async (t) => {
   const { wav } = await speaking(t);
   const ssml = `<speak>${sentence} <mark name="half"/> ${sentence}</speak>`;
   const usual = await wav({ ssml });
@@ -43,7 +43,7 @@ test('the speaking rate shortens the audio from 0.25 to 4, and marks move with i
   }
 });
 
-test('SSML has the times of its marks in order, inside of the audio, and goes before a text', async (t) => {
+test('SSML takes precedence over text, and its marks have ascending times within the audio', async (t) => {
   const { wav } = await speaking(t);
   const ssml = '<speak>One <mark name="a"/> two <break time="700ms"/> three <mark name="b"/> four.</speak>';
   const { timepoints, seconds } = await wav({ ssml, text: 'ignored' });
@@ -55,7 +55,7 @@ test('SSML has the times of its marks in order, inside of the audio, and goes be
   t.true(0 < a && a + 0.7 < b && b < seconds);
 });
 
-test('names of marks come back as they were given', async (t) => {
+test('names of marks are returned unchanged', async (t) => {
   const { wav } = await speaking(t);
   const { timepoints } = await wav({
     ssml: '<speak>a <mark name="0&#9731;&lt;&amp;&quot;&gt;"/> b <mark name="m0"/> c</speak>',
@@ -66,7 +66,7 @@ test('names of marks come back as they were given', async (t) => {
   );
 });
 
-test('markup in a text is text, and a pause of an hour is cut to ten seconds', async (t) => {
+test('markup in a plain text is spoken as text, and a pause of an hour is limited to ten seconds', async (t) => {
   const { wav } = await speaking(t);
   const { timepoints } = await wav({ text: 'if a < b & c > d then <mark name="x"/>' });
   t.deepEqual(timepoints, []);
@@ -74,7 +74,7 @@ test('markup in a text is text, and a pause of an hour is cut to ten seconds', a
   t.true(seconds > 9 && seconds < 13, String(seconds));
 });
 
-test('MP3 is the default, of the same length as LINEAR16', async (t) => {
+test('MP3 is the default, with the same duration as LINEAR16', async (t) => {
   const { ask, wav } = await speaking(t);
   const { seconds } = await wav({ text: sentence });
   const { body } = await ask('/tts', { text: sentence, voiceName: 'en-us+f3', languageCode: 'en-US' });
@@ -98,7 +98,7 @@ test('/tts/google reads the fields of Google, and ignores all others', async (t)
   t.is(fast.body.timepoints[0]?.markName, 'end');
 });
 
-test('a voice that is not there is replaced by that of the language; without either it is refused', async (t) => {
+test('an unknown voice is replaced by a voice of the language; without either the request is refused', async (t) => {
   const { ask, wav } = await speaking(t);
   for (const languageCode of ['en-US', 'de-DE', 'fr-FR', 'pt-BR', 'hi-IN', 'ar-SA', 'zh-CN', 'zh_TW', 'nb-NO']) {
     const { seconds } = await wav({ text: 'a b c 1 2 3', voiceName: 'Some-Neural2-F', languageCode });
@@ -140,7 +140,7 @@ test('input that cannot be spoken is refused with the problem', async (t) => {
   t.is(body.error.message, 'voice.name must be given');
 });
 
-test('without the optional package speech is unavailable, and the message names it', async (t) => {
+test('without the optional package speech is unavailable, and the message names the package', async (t) => {
   const limits = { timeoutMs: 1_000, maxBytes: 1_000 };
   const { speak } = espeakSpeaker({ ...limits, isInstalled: () => false });
   const memory = { take: () => undefined, giveBack: () => undefined };

@@ -51,7 +51,7 @@ test('the audio of the first sentence is sent while the second is spoken', async
   t.true((await reader?.read())?.done);
 });
 
-test('eSpeak NG: a stream is one MP3 or WAV file, as long as the same text of /tts', async (t) => {
+test('eSpeak NG: a stream is one MP3 or WAV file, as long as the audio of /tts for the same text', async (t) => {
   const { stream, ask } = await streaming(t);
   const text = long.join(' ');
   const whole = samplesOf(
@@ -72,7 +72,7 @@ test('eSpeak NG: a stream is one MP3 or WAV file, as long as the same text of /t
   t.true(fast < 0.7 * mp3, `${fast} ${mp3}`);
 });
 
-test('eSpeak NG: SSML is streamed sentence by sentence, too', async (t) => {
+test('eSpeak NG: SSML is streamed sentence by sentence', async (t) => {
   const { stream } = await streaming(t);
   const ssml = (pause: string) =>
     `<speak><p>${sentence} <prosody rate="slow">${sentence}${pause}</prosody></p><p>${sentence}</p></speak>`;
@@ -85,7 +85,7 @@ test('eSpeak NG: SSML is streamed sentence by sentence, too', async (t) => {
   t.true(longer > 1.5 && longer < 3, String(longer));
 });
 
-test('Google-style SSML is asked for in pieces that are SSML', async (t) => {
+test('Google-style SSML is requested in pieces that are valid SSML', async (t) => {
   const provider = await fakeProvider(t, json({ audioContent: mp3Of('audio').toString('base64') }));
   const { stream } = await streaming(t, { TTS_PROVIDER: 'google', TTS_URL: provider.url });
   t.deepEqual(
@@ -98,7 +98,7 @@ test('Google-style SSML is asked for in pieces that are SSML', async (t) => {
   );
 });
 
-test('tags, and headers with the length of one part, are left out of an MP3', async (t) => {
+test('tags and headers with the length of a part are removed from an MP3', async (t) => {
   const frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
   const info = Buffer.from(frame);
   info.write('Info', 13);
@@ -110,7 +110,7 @@ test('tags, and headers with the length of one part, are left out of an MP3', as
   t.deepEqual(file, Buffer.concat([frame, frame]));
 });
 
-test('an error before the first audio is answered as by /tts', async (t) => {
+test('an error before the first audio gets the same response as from /tts', async (t) => {
   let status = 503;
   let content = {};
   const provider = await fakeProvider(t, (received, response) => json(content, status)(received, response));
@@ -158,7 +158,7 @@ test('an error after the first bytes resets the connection rather than ending th
   await t.throwsAsync(once(socket, 'end'), { code: 'ECONNRESET' }, 'HTTP/1.0 has no chunks');
 });
 
-test('parts of different formats reset the connection', async (t) => {
+test('a stream whose parts have different formats resets the connection', async (t) => {
   const provider = await fakeProvider(
     t,
     (_, response) => void response.end(wav(Buffer.alloc(200), 8_000 * provider.received.length)),
@@ -186,7 +186,7 @@ test('a client that leaves cancels the call of the provider', async (t) => {
 /** More bytes than the buffers of a loopback connection can hold. */
 const large = mp3Of(Buffer.alloc(16_000_000, 1));
 
-test('nothing is spoken ahead of a client that does not read, beyond one piece', async (t) => {
+test('only one piece is synthesized ahead of a client that does not read', async (t) => {
   const provider = await fakeProvider(t, (received, response) => {
     response.end(said(received) === 'a' ? mp3Of('a') : large);
   });
@@ -199,7 +199,7 @@ test('nothing is spoken ahead of a client that does not read, beyond one piece',
   t.is((await bytesOf(response)).length, 4 * large.length);
 });
 
-test('a client that stops reading is disconnected, and its memory given back', async (t) => {
+test('a client that stops reading is disconnected, and its memory is released', async (t) => {
   const provider = await fakeProvider(t, (_, response) => void response.end(large));
   const { stream } = await streaming(t, {
     ...openai(provider.url),
@@ -216,7 +216,7 @@ test('a client that stops reading is disconnected, and its memory given back', a
   await t.throwsAsync(stalled.arrayBuffer());
 });
 
-test('audio beyond the memory of a tenant is 429 before the first bytes', async (t) => {
+test("audio beyond the tenant's share of memory is 429 before the first bytes", async (t) => {
   const provider = await fakeProvider(t, (_, response) => void response.end(large));
   const { stream } = await streaming(t, { ...openai(provider.url), VOICE_MAX_BODIES_BYTES: '10000000' });
   t.is((await stream({ text: 'a' })).status, 429);

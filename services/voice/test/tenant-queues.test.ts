@@ -5,7 +5,7 @@ import { fakeProvider, json, mp3Of, voiceApp, voiceToken } from './voice-app.ts'
 
 const english = { voiceName: 'en-us', languageCode: 'en-US' };
 
-test('eSpeak NG: the texts of one tenant do not keep those of another waiting', async (t) => {
+test('eSpeak NG: texts of one tenant do not delay those of another', async (t) => {
   const { ask, metrics } = await voiceApp(t);
   let done = 0;
   const text = 'The quick brown fox jumps over the lazy dog. '.repeat(8);
@@ -27,7 +27,7 @@ test('eSpeak NG: the texts of one tenant do not keep those of another waiting', 
   );
 });
 
-test('calls of one kind that take long do not keep those of another kind waiting', async (t) => {
+test('slow calls of one kind do not delay calls of another kind', async (t) => {
   const gate = createGate();
   const speech = await fakeProvider(t, async (_, response) => {
     await gate.pass();

@@ -9,7 +9,7 @@ import { type Answer, voiceApp, voiceToken, voiceTokenFor } from './voice-app.ts
 
 const limits = Object.entries({ '/tts': 30, '/tts/google': 30, '/tts/stream': 30, '/stt': 10, '/avatar-session': 10 });
 
-test('the limits are those of the document, and streams have those of /tts', (t) => {
+test('the limits are the documented ones, and streams have the limits of /tts', (t) => {
   t.deepEqual(Object.entries(requestsPerMinute), limits);
 });
 
@@ -55,7 +55,7 @@ test('calls of a unit on behalf of clients count for the address of each client'
   t.is((await ask('/stt', {}, unit)).status, 400);
 });
 
-test('a tenant has twenty times as many from all addresses; its refusal looks like that of an address', async (t) => {
+test('a tenant has twenty times the limit over all addresses, and its refusal looks like that of an address', async (t) => {
   const { ask } = await voiceApp(t);
   const route = '/stt';
   for (let i = 0; i < 200; i += 1) {
@@ -92,7 +92,7 @@ async function sharedByReplicas(t: Parameters<typeof voiceApp>[0], keyValues: Ke
   t.is(statuses.filter((status) => status === 429).length, 40);
 }
 
-test('replicas count together, all at once', async (t) => {
+test('replicas share their counts', async (t) => {
   const keyValue = memoryKeyValue();
   await sharedByReplicas(t, [keyValue, keyValue], 1);
 });

@@ -35,7 +35,7 @@ async function speaking(t: ExecutionContext, env: Record<string, string> = {}) {
   return { ...app, open, status };
 }
 
-test('an answer that is not read counts for its tenant and its address, and for nobody else', async (t) => {
+test('an unread response counts for its tenant and its address only', async (t) => {
   const { open, status } = await speaking(t);
   const unread = await open('long');
   t.is(unread.status, 200);
@@ -49,7 +49,7 @@ test('an answer that is not read counts for its tenant and its address, and for 
   await eventually('the share is given back', async () => (await status('long')) === 200);
 });
 
-test('a client that does not read its answer is disconnected, and its memory given back', async (t) => {
+test('a client that does not read its response is disconnected, and its memory is released', async (t) => {
   const { open, status } = await speaking(t, { VOICE_STALL_TIMEOUT_MS: '2000' });
   const unread = await open('long');
   t.is(unread.status, 200);
@@ -81,7 +81,7 @@ test('the memory of a client that disconnects before its answer is released', as
   t.is((await ask('/tts', padded)).status, 200);
 });
 
-test('a request ends after its whole time, however slowly it is answered', async (t) => {
+test('a request ends at its time limit, however slow its provider is', async (t) => {
   const provider = await fakeProvider(t, (_, response) => {
     if (provider.received.length === 1) response.end(mp3Of('first'));
   });
@@ -100,7 +100,7 @@ test('a request ends after its whole time, however slowly it is answered', async
   await eventually('the call of the provider is cancelled', () => provider.cancelled.length === 1);
 });
 
-test('one tenant or address may use a quarter of the memory, all together the whole', async (t) => {
+test('one tenant or address may use a quarter of the memory, and all together the whole', async (t) => {
   const gate = createGate();
   const stt = await fakeProvider(t, async (received, response) => {
     await gate.pass();

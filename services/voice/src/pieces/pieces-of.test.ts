@@ -8,7 +8,7 @@ const texts = (text: string, language = 'en-US') =>
 const ssmls = (ssml: string) => piecesOf({ ssml }, 'en-US').map((piece) => ('ssml' in piece ? piece.ssml : ''));
 const long = `${'Many words follow each other here '.repeat(7).trim()}.`;
 
-test('the first piece is the first sentence; the others gather short sentences', (t) => {
+test('the first piece is the first sentence; later pieces combine short sentences', (t) => {
   t.deepEqual(texts('Hello there. How are you? I am fine.'), ['Hello there. ', 'How are you? I am fine.']);
   t.deepEqual(texts(`Hello. ${long} ${long} Bye.`), ['Hello. ', `${long} `, `${long} `, 'Bye.']);
   const many = texts('a. '.repeat(1_600));
@@ -23,7 +23,7 @@ test('a full stop of an abbreviation or a number does not end a sentence', (t) =
   ]);
 });
 
-test('sentences of other scripts end by their own marks', (t) => {
+test('sentences of other scripts end at the punctuation of these scripts', (t) => {
   t.deepEqual(texts('你好。再见。', 'zh-CN'), ['你好。', '再见。']);
   t.deepEqual(texts('नमस्ते। फिर मिलेंगे।', 'hi_IN'), ['नमस्ते। ', 'फिर मिलेंगे।']);
   t.deepEqual(texts('One. Two.', 'no-such-language'), ['One. ', 'Two.']);
@@ -52,7 +52,7 @@ test('SSML is split between sentences, and enclosing elements are reopened', (t)
   t.deepEqual(ssmls('<speak><s>One</s><s>Two</s></speak>'), ['<speak><s>One</s></speak>', '<speak><s>Two</s></speak>']);
 });
 
-test('a mark or pause between sentences goes with the second', (t) => {
+test('a mark or pause between sentences belongs to the second sentence', (t) => {
   t.deepEqual(ssmls('<speak>One. <mark name="a"/><break time="1s"/>Two.<mark name="b"/></speak>'), [
     '<speak>One. </speak>',
     '<speak><mark name="a"></mark><break time="1s"></break>Two.<mark name="b"></mark></speak>',
