@@ -28,7 +28,7 @@ const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-6
 const trustedProxy = { TRUSTED_PROXIES: '127.0.0.1/32' };
 const answer = { found: Array.from({ length: 20 }, (_, n) => ({ id: n, name: `The item with the number ${n}` })) };
 
-/** Calls of custom actions and tools by the mesh of processes on real servers, alone and beside 200 calls to a slow server. */
+/** Measures calls of custom actions and tools by the mesh of processes on real servers, alone and beside 200 calls to a slow server. */
 export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('actions', options, async (servers) => {
     const { say, short } = options;

@@ -45,7 +45,7 @@ export async function baseFigures(
     const at = (q: number) => medianOf(answers, (round) => msAt(round, q));
     figures.push(figure(`${name}, ${how}, p50`, at(0.5), 'ms', goal), figure(`${name}, ${how}, p99`, at(0.99), 'ms'));
   };
-  /** Searches as the service does for a base of this size, compared with vector search alone. */
+  /** Measures searches as the service does them for a base of this size, compared with vector search alone. */
   const byWords = async (how: string, limit: number) => {
     if (!base.isProse) return;
     await ask(rounds * count, count, limit, 'HYBRID');
@@ -95,7 +95,7 @@ function goalOf(chunks: number): { goal: number } {
   return { goal: chunks > 10_000 ? 8 : 6 };
 }
 
-/** Searches a base with the service's own use case and an embedder that responds at once. */
+/** Returns a function that searches a base with the service's own use case and an embedder that responds at once. */
 async function searcher(database: Database, base: Base) {
   const knowledgeBaseId = await findBase(database, base);
   if (!knowledgeBaseId) throw new Error(`no base of ${base.chunks} chunks`);

@@ -25,7 +25,10 @@ interface Times {
   documents: number[];
 }
 
-/** Waiting times of other tenants while malicious files are parsed, relative to those without such files. The mesh is one process. */
+/**
+ * Measures the waiting times of other tenants while malicious files are parsed, relative to those without such files. The mesh is one
+ * process.
+ */
 export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   say(`others beside files that mean harm, ${rounds} rounds`);

@@ -50,19 +50,19 @@ export async function askWithKey({ url, apiKey }: KeyHolder, address: string, qu
   return tookMs;
 }
 
-/** The time to the model server's first chunk when this process calls it directly, as a baseline. */
+/** Measures the time to the model server's first chunk when this process calls the server directly, as a baseline. */
 export function modelFirstChunkMs(modelUrl: string, content: string): Promise<number> {
   return firstContentMs(`${modelUrl}/chat/completions`, { stream: true, ...asMessages(content) });
 }
 
-/** The duration of a direct, unstreamed call of the model server, as a baseline. @throws Error if it fails */
+/** Measures a direct, unstreamed call of the model server, as a baseline. @throws Error if it fails */
 export async function modelAnswerMs(modelUrl: string, content: string): Promise<number> {
   const { answer, tookMs } = await wholeAnswer(`${modelUrl}/chat/completions`, asMessages(content));
   if (!answer.includes('"choices"')) throw new Error(`the model server answered ${answer}`);
   return tookMs;
 }
 
-/** A request to a model in OpenAI's format. */
+/** Returns a model request in OpenAI's format. */
 export const asMessages = (content: string) => ({ model: modelName, messages: [{ role: 'user', content }] });
 
 /** Returns the time until a stream of JSON objects contains a `content`; NaN if it never does. */
@@ -123,9 +123,9 @@ export async function openReaders(url: string, token: string, count: number, ses
   }
   return {
     size: count,
-    /** Whether each socket has received an event; nothing else shows that a subscription is active. */
+    /** Reports whether each socket has received an event; nothing else shows that a subscription is active. */
     allReached: () => reached.size === count,
-    /** The number of events received on all sockets. */
+    /** Returns the number of events received on all sockets. */
     count: () => received,
     [Symbol.asyncDispose]: () => closeAll(open),
   };
@@ -167,7 +167,10 @@ export async function openConversation(url: string, token: string, sessionId: nu
   };
 }
 
-/** A conversation over pooled connections. @param firstChunkMs resolves at the end of a turn with the time to its first chunk in ms */
+/**
+ * Returns a conversation over pooled connections.
+ * @param firstChunkMs resolves at the end of a turn with the time to its first chunk in ms
+ */
 export function withoutSocket(firstChunkMs: (content: string) => Promise<number>) {
   return { firstChunkMs, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -34,7 +34,7 @@ function textOf(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
-/** A process and all its descendants. */
+/** Returns a process and all its descendants. */
 function familyOf(pid: number): number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) => textOf(file).trim().split(' '));
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];

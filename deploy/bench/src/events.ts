@@ -12,7 +12,7 @@ import { type BenchOptions, startChild } from './processes.ts';
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
 export const eventType = 'bench.happened.v1';
 
-/** A database with only the internal tables, and a pool as large as a unit's. */
+/** Opens a database that has only the internal tables, with a pool as large as a unit's. */
 export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }

@@ -23,7 +23,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The median of one number of each round. */
+/** Returns the median of one number over all rounds. */
 export function medianOf<Round>(rounds: readonly Round[], pick: (round: Round) => number): number {
   return median(rounds.map(pick));
 }

@@ -33,7 +33,7 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
   return figures;
 }
 
-/** @param servers the settings of real servers. Default: one process with embedded engines */
+/** Measures one flood. @param servers the settings of real servers. Default: one process with embedded engines */
 async function floodFigures(flood: Flood, options: BenchOptions, servers?: Record<string, string>): Promise<Figure[]> {
   await using place = await openPlace(options);
   // The bench is a trusted proxy that gives each client its own IP address, like real users.

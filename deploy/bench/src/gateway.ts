@@ -13,7 +13,7 @@ import { vectorsFigures } from './vectors.ts';
 
 const sessionId = 1;
 
-/** The gateway alone, in front of stub services, compared with its libraries. Each runs in its own process. */
+/** Measures the gateway alone, in front of stub services, compared with its libraries. Each runs in its own process. */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using standIns = await startChild<{ env: Record<string, string>; token: string; apiKey: string }>(
@@ -55,7 +55,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
 
 let chunks = 0;
 
-/** The next chunks of a reply. */
+/** Returns the next chunks of a reply. */
 export function chunkEvents(count: number) {
   return Array.from({ length: count }, () => ({
     __typename: 'AiResponseChunkEvent',
@@ -77,7 +77,7 @@ export async function subscribed(readers: Readers, source: Child<unknown>): Prom
   }
 }
 
-/** The number of events that a server delivers per CPU second, when `source` sends events to each reader in batches. */
+/** Measures how many events a server delivers per CPU second, when `source` sends events to each reader in batches. */
 export function delivered(server: Child, readers: Readers, source: Child<unknown>, events: number, waves: number) {
   return perCpuSecond(server.pid, readers.size * events * waves, () =>
     oneByOne(waves, async () => {
@@ -88,7 +88,7 @@ export function delivered(server: Child, readers: Readers, source: Child<unknown
   );
 }
 
-/** @param rates deliveries per CPU second. */
+/** Compares our deliveries with those of the plain server. @param rates deliveries per CPU second */
 export function deliveryFigures(rates: { ours: number; bare: number }[], who: string, what: string): Figure[] {
   const cost = 1_000_000 / medianOf(rates, (rate) => rate.ours);
   const ratio = medianOf(rates, (rate) => rate.ours / rate.bare);
@@ -98,7 +98,7 @@ export function deliveryFigures(rates: { ours: number; bare: number }[], who: st
   ];
 }
 
-/** Memory of a gateway per open socket, and per socket with a subscription. */
+/** Measures the memory of a gateway per open socket, and per socket with a subscription. */
 export async function idleFigures(
   [url, token, id]: [url: string, token: string, sessionId: number],
   pids: [gateway: number, ...sessions: number[]],
@@ -192,7 +192,7 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
   ];
 }
 
-/** The duration of the rate limit check of a request: counted in this process, or in Redis with `redisUrl`. */
+/** Measures the rate limit check of a request: counted in this process, or in Redis with `redisUrl`. */
 export async function throttleFigures({ short }: BenchOptions, redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());

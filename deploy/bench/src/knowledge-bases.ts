@@ -51,7 +51,7 @@ export async function openKnowledge(url: string, schemaName: string): Promise<Da
   return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-/** The id of the base if it is already stored. */
+/** Returns the id of the base if it is already stored. */
 export async function findBase(database: Database, { tenantId }: Base): Promise<number | undefined> {
   const found = await database.read(tenantId, ({ knex }) =>
     rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :tenantId AND name = 'filled'`, {
@@ -77,7 +77,7 @@ export async function fill(url: string, database: Database, bases: Base[], say: 
   await index.build(Math.ceil(64 + chunks / 250));
 }
 
-/** The vector index of a schema, as the migrations create it. */
+/** Returns functions for the vector index of a schema, with the definition from the migrations. */
 export async function indexOf(connectionString: string, schemaName: string) {
   const client = new Client({ connectionString });
   const name = `${schemaName}.knowledge_chunks_nearest`;

@@ -4,7 +4,7 @@ import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } fro
 import { type BenchOptions, limits, openPlace, residentKb, type StartedMesh, settled } from './processes.ts';
 import { content, opener, turnFigures } from './turns.ts';
 
-/** All of Parley in one process: start time, memory, latency, and cost of a turn. */
+/** Measures all of Parley in one process: start time, memory, latency, and cost of a turn. */
 export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await using place = await openPlace(options);
   options.say('start-up, first and second');
@@ -34,7 +34,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   ];
 }
 
-/** The delay that a mesh adds to the model's first chunk, with one, eight and fifty concurrent conversations. */
+/** Measures the delay that a mesh adds to the model's first chunk, with one, eight and fifty concurrent conversations. */
 export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls, modelUrl }: StartedMesh) {
   const [messages, few, people, waves] = short ? [3, 2, 4, 1] : [100, 8, 50, 4];
   await using sockets = new AsyncDisposableStack();

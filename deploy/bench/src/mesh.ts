@@ -11,7 +11,7 @@ import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 import { turnFigures } from './turns.ts';
 
-/** Every unit as its own process, on real servers that are started for the bench. */
+/** Measures every unit as its own process, on real servers that are started for the bench. */
 export function meshFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, turnsOnly, say } = options;
   return onServers('mesh', options, async (servers) => {
@@ -55,7 +55,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
-  // Chunks have a model's pace, because chunks that arrive together become one event.
+  // Chunks arrive at a model's pace, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
   place.model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');

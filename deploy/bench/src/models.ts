@@ -37,7 +37,7 @@ interface Usage {
   apiUsageSummary: { costThisMonthUsd: number; breakdown: { operation: string; count: number }[] };
 }
 
-/** Metered direct model calls by the mesh of processes on real servers, and the ledger alone. */
+/** Measures metered direct model calls in the mesh of processes on real servers, and the ledger alone. */
 export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('models', options, async (servers) => {
     const { say, short } = options;

@@ -7,7 +7,7 @@ import type { BenchOptions } from './processes.ts';
 /** The servers that a mesh of processes needs. */
 export const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
-/** The processes of the servers for counting CPU time, PostgreSQL first. */
+/** Returns the processes of the servers for counting CPU time, PostgreSQL first. */
 export function enginesOf(servers: RunningServers): Root[] {
   return needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
 }

@@ -9,7 +9,7 @@ const programs = {
   hive: { title: 'Hive Gateway', version: '2.15.1', folder: 'hive-gateway-2.15.1-1' },
 };
 
-/** The folder of the scripts of a program. */
+/** Returns the folder of a program's scripts. */
 export const scriptsOf = (name: keyof typeof programs) => join(import.meta.dirname, '../others', name);
 
 /** Installs a program if it is missing and returns its folder. Undefined if this machine cannot; `leaveOut` receives the reason. */

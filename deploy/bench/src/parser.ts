@@ -29,7 +29,10 @@ interface Case {
   bare?: () => Promise<unknown>;
 }
 
-/** Documents parsed in their own process with limits, compared with the library alone, and other documents beside malicious files. */
+/**
+ * Measures documents that are parsed in their own process with limits, compared with the library alone, and other documents beside
+ * malicious files.
+ */
 export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
   const cases = await casesOf(options);
   const figures: Figure[] = [];

@@ -103,7 +103,7 @@ export function serve(hello: unknown, stop = async () => {}): void {
   process.send?.(hello);
 }
 
-/** The number of `things` that a process does per CPU second. */
+/** Measures how many `things` a process does per CPU second. */
 export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
   const cpuMs = () => cpuOf([{ name: '', pid }]).CPU ?? Number.NaN;
   const before = cpuMs();
@@ -115,7 +115,7 @@ export function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** The resident memory of each process after a garbage collection, in KB. */
+/** Returns the resident memory of each process after a garbage collection, in KB. */
 export async function collectedKb(pids: number[], options: BenchOptions): Promise<number[]> {
   await settled(options);
   for (const pid of pids) process.kill(pid, 'SIGUSR2');

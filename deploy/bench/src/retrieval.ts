@@ -52,7 +52,7 @@ function stagesOf({ largest, others }: BenchOptions): Stage[] {
   return stages;
 }
 
-/** Searches with the service's own use case on a real PostgreSQL, exact and by the index. */
+/** Measures searches with the service's own use case on a real PostgreSQL, exact and by the index. */
 export async function retrievalFigures(options: BenchOptions): Promise<Figure[]> {
   const { keptUrl } = options;
   if (keptUrl) return namedFor(part, await measure(keptUrl, options));

@@ -55,7 +55,7 @@ export function storageFigures(options: BenchOptions): Promise<Figure[]> {
         bytes += Buffer.byteLength(text);
         await parsedDocument(owner, await uploadFile(owner, base, text), 120_000);
       }
-      /** The growth of each engine, divided by the number of items. */
+      /** Measures how much each engine grows during `work`, divided by the number of items. */
       async function leftBy(count: number, work: () => Promise<unknown>): Promise<Reading> {
         await checker.rest();
         const before = await stored(servers);
@@ -90,7 +90,7 @@ function figuresOf(what: string, left: Reading): Figure[] {
     .map(([name, value]) => figure(`${what}, ${name}`, value, name.startsWith('rows') ? 'in all' : 'KB'));
 }
 
-/** The numbers of rows and the sizes of everything that the engines store. */
+/** Returns the numbers of rows and the sizes of everything that the engines store. */
 async function stored(servers: RunningServers): Promise<Reading> {
   const reading: Reading = {};
   await asSuperuser(servers, async (database) => {
@@ -131,7 +131,7 @@ async function asSuperuser(servers: RunningServers, work: (database: Database) =
   }
 }
 
-/** The size of files in a folder that match the pattern, in bytes. */
+/** Returns the size in bytes of the files in a folder that match the pattern. */
 function sizeOf(folder: string, pattern: string): number {
   const files = globSync(pattern, { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);

@@ -26,7 +26,7 @@ export function vectorsAnswer(count: number, dimensions: number): string {
   return JSON.stringify({ data: { embed: { vectors } } });
 }
 
-/** How long a response of 100 × 768 numbers blocks the event loop of a gateway. */
+/** Measures how long a response of 100 × 768 numbers blocks the event loop of a gateway. */
 export async function vectorsFigures(
   env: Record<string, string>,
   apiKey: string,

@@ -85,7 +85,7 @@ async function startVoice() {
   await untilItAnswers(() => fetch(`${url}/health`), over.signal);
   let calls = 0;
 
-  /** Each call has its own client address and tenant, because both are throttled. */
+  /** Requests speech. Each call has its own client address and tenant, because both are throttled. */
   async function speak(route: string, text: string): Promise<Spoken> {
     calls += 1;
     const { token } = tokens.mint({ audience: 'voice', tenantId: calls });

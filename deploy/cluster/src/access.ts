@@ -20,7 +20,7 @@ export function apiUsers(nodes: Node[]): ApiUser[] {
   ];
 }
 
-/** The content of the API server's `--token-auth-file`. */
+/** Returns the content of the API server's `--token-auth-file`. */
 export function tokenFile(users: ApiUser[], tokens: ReadonlyMap<string, string>): string {
   return users
     .map(({ file, user, group }) => [tokens.get(file), user, user, ...(group ? [`"${group}"`] : [])].join(','))
@@ -28,7 +28,7 @@ export function tokenFile(users: ApiUser[], tokens: ReadonlyMap<string, string>)
     .join('');
 }
 
-/** A kubeconfig with one user. JSON is YAML. */
+/** Returns a kubeconfig with one user, as JSON, which is valid YAML. */
 export function kubeconfig(
   { user }: ApiUser,
   { token, authority, server }: Record<'token' | 'authority' | 'server', string>,

@@ -51,7 +51,7 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The command that the arguments select; undefined if they are invalid. */
+/** Returns the command that the arguments select; undefined if they are invalid. */
 function chosen([command = '', ...args]: string[]): (() => Promise<unknown>) | undefined {
   try {
     if (command === 'doctor') {

@@ -13,8 +13,8 @@ interface Start {
 }
 
 /**
- * The demo page's server with a fake API whose `sdkStart` is scripted per API key, for failures that a test cannot cause in a real
- * one.
+ * Starts the demo page's server with a fake API whose `sdkStart` is scripted per API key, for failures that a test cannot cause in a real
+ * API.
  */
 async function demo(t: ExecutionContext, answerTo: (apiKey: string) => object | undefined) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-demo-'));

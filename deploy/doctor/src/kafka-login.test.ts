@@ -17,7 +17,7 @@ import { checkKafka } from './kafka.ts';
 
 const password = 'correct-horse';
 
-/** A listener with TLS and logins, in addition to the default one of `scripts/servers`. */
+/** Returns the settings of a listener with TLS and logins, in addition to the default listener of `scripts/servers`. */
 function secureListener(
   port: number,
   plainPort: number,

@@ -115,7 +115,7 @@ const failures: Record<string, Failure> = {
   PermanentRedirect: ({ region }) => otherRegion(region),
 };
 
-/** A few services have a path of their own; most interpret the first part of the path as the bucket. */
+/** Reports a missing bucket. A few services have a path of their own; most interpret the first part of the path as the bucket. */
 function missingBucket(bucket: string, path: string): Outcome {
   if (path === '/') {
     const change = `Create it, or correct ${names.bucket.name}.`;

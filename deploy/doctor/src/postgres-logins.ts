@@ -20,7 +20,7 @@ export interface UsedSchema {
   migrations: Login | undefined;
 }
 
-/** The schemas of the units whose settings can be read. */
+/** Returns the schemas of the units whose settings can be read. */
 export function usedSchemas(env: Environment, units: readonly ListedUnit[]): UsedSchema[] {
   return units.flatMap((unit) => {
     const { schema } = unit;

@@ -168,17 +168,17 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     dependencies,
     /** Resolves with the reason when the embedded database ends unexpectedly. The mesh cannot run without it. */
     failed,
-    /** The URL of the embedded database, while it runs. */
+    /** Returns the URL of the embedded database, while it runs. */
     databaseUrl: () => embedded?.url,
-    /** The gateway's URL for clients, known once it has started. */
+    /** Returns the gateway's URL for clients, known once the gateway has started. */
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
-    /** Voice's URL for clients, known once it has started. */
+    /** Returns voice's URL for clients, known once voice has started. */
     voiceUrl: () => dependencies.addresses.of('voice', 'public'),
-    /** Variables with names similar to settings, each with the most similar setting. */
+    /** Returns variables with names similar to settings, each with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
-    /** The configured models. */
+    /** Returns descriptions of the configured models. */
     models: () => createModels(configs.agent.models, log).describe(),
-    /** The engine of each port, for the start-up banner. */
+    /** Describes the engine of each port, for the start-up banner. */
     engines: () => ({
       database: configs.database.isEmbedded ? `PGlite in ${join(folder, 'database')}` : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',

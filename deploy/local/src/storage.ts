@@ -20,7 +20,7 @@ export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   return {
     store,
     server: storageServer({ ...rest, store, signer, onListening }),
-    /** The URL is known once the server has started. */
+    /** Describes the store; its URL is known once the server has started. */
     describe: () => `files in ${folder}, signed URLs on ${url}`,
   };
 }

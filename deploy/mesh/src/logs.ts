@@ -50,7 +50,7 @@ export class Logs {
   }
 }
 
-/** A line for a terminal: time, process, level and message, without the rest of the JSON. Other lines are shown unchanged. */
+/** Formats a log line for a terminal: time, process, level and message, without the rest of the JSON. Returns other lines unchanged. */
 export function shortLine(name: string, line: string): string {
   const who = name.padEnd(12);
   try {

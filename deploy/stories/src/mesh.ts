@@ -23,7 +23,7 @@ export interface RunningMesh {
   spans: string;
 }
 
-/** The mesh, as stories use it. */
+/** A running mesh with the functions that stories use. */
 export type TestMesh = Awaited<ReturnType<typeof openMesh>>;
 
 /** Connects to a running mesh, and starts a scripted model for the agents of the calling test file. */

@@ -55,7 +55,7 @@ test('waiting for a model slot does not count as turn time, tenants are served r
   const gates: Gate[] = [];
   model.answerOthers('Slow', () => {
     const gate = createGate();
-    gate.release(); // the first word
+    gate.release(); // lets the first word pass
     gates.push(gate);
     return { text: ['Just ', 'so.'], beforeDelta: gate };
   });

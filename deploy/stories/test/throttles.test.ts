@@ -111,7 +111,8 @@ story(
       t.is((await via(addressIn(198))).status, 200, `${name}: another address`);
 
       if (requests > maxAliases) continue;
-      // A document with more aliases than the window allows is refused and counts nothing; one with as many counts each alias.
+      // A document with more aliases than the window allows is refused and not counted. In a document with exactly as many, each alias
+      // counts.
       const many = (client: string, count: number) =>
         send(gateway(), {
           from: proxy,

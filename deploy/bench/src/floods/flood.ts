@@ -27,7 +27,7 @@ export interface Flood {
   run(scene: Scene): Promise<Figure[]>;
 }
 
-/** Counts and times the operations of a flood's clients. */
+/** Returns an object that counts and times the operations of a flood's clients. */
 export function operations() {
   const taken: number[] = [];
   const refused: number[] = [];
@@ -82,13 +82,13 @@ function isRefusal(error: unknown): boolean {
   return String(error).includes('"message":"Too many requests');
 }
 
-/** The error code of a refused operation of `Client`, otherwise the failure. */
+/** Returns the error code of a refused operation of `Client`; `no answer` for any other failure. */
 export function codeOf(error: unknown): string {
   const text = String(error);
   return /"code":"([A-Z_]+)"/u.exec(text)?.[1] ?? 'no answer';
 }
 
-/** Counts a text in the logs that a mesh has written so far. */
+/** Returns a function that counts how often a text occurs in the logs that a mesh has written so far. */
 export function loggedIn(file: string): Scene['logged'] {
   return (text) => readFileSync(file, 'utf8').split(text).length - 1;
 }

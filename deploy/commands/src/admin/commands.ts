@@ -50,7 +50,7 @@ export const adminCommands: readonly AdminCommand[] = [
   ['audit', 'ListAudit', 'shows what operators have changed: --tenant, --user, --first, --before'],
 ];
 
-/** The usage text: one line per admin command, each beginning with `name`. */
+/** Returns the usage text: one line per admin command, each beginning with `name`. */
 export function adminCommandList(name: string): string {
   return adminCommands.map(([typed, , does]) => `  ${name} ${typed.padEnd(32)}${does}\n`).join('');
 }

@@ -34,7 +34,7 @@ export function nothingIsLeftToDo({
   ];
 }
 
-/** No consumer group has a lag. */
+/** Asserts that no consumer group has a lag. */
 export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'> | undefined }): string[] {
   const behind = topics?.groups.filter(({ lag }) => lag !== 0) ?? [];
   return behind.map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);

@@ -28,7 +28,7 @@ async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** A mesh's `tap` that slows down the proxy between gateways and the session subgraph. */
+/** Returns a `tap` for a mesh, which slows down the proxy between gateways and the session subgraph. */
 export function sessionLine(unit: string): Tap {
   return unit === 'session' ? { answered: slowly } : {};
 }

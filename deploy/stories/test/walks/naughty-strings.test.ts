@@ -563,7 +563,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 
-/** Valid values for the other arguments. */
+/** Returns valid values for the other arguments. */
 function goodValues(): Record<string, unknown> {
   const some = Math.random().toString(36).slice(2);
   return {
