@@ -5,12 +5,14 @@ export interface Access {
   /** The authority's certificate. Without this value, the server's certificate is not verified. */
   authority?: string;
   token?: string;
+  /** A client certificate with its key. */
+  client?: { cert: string; key: string };
 }
 
 /** Sends a GET request and returns the body. @throws Error unless the response is a 200 within two seconds */
-export function get(url: string, { authority, token }: Access = {}): Promise<string> {
+export function get(url: string, { authority, token, client }: Access = {}): Promise<string> {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
-  const tls = authority ? { ca: authority } : { rejectUnauthorized: false };
+  const tls = { ...(authority ? { ca: authority } : { rejectUnauthorized: false }), ...client };
   const options = { headers, agent: false, signal: AbortSignal.timeout(2_000) } as const;
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tls }) : httpRequest(url, options);

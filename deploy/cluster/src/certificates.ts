@@ -28,6 +28,8 @@ export function certificatesFor(nodes: Node[]): CertificateRequest[] {
       hosts: [apiService, hostAddress, '127.0.0.1', ...names],
     },
     { name: 'kubelet-client', commonName: 'kube-apiserver', organization: 'system:masters', usage: 'clientAuth' },
+    { name: 'etcd', commonName: 'etcd', usage: 'serverAuth', hosts: ['127.0.0.1'] },
+    { name: 'etcd-client', commonName: 'kube-apiserver', usage: 'clientAuth' },
     { name: 'front-proxy', commonName: 'front-proxy', usage: 'clientAuth' },
     ...nodes.map(({ name, address }) => ({
       name,

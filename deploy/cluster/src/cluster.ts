@@ -15,6 +15,7 @@ import {
   apiServerArgs,
   type ControlPlaneFiles,
   controllerManagerArgs,
+  etcdAccess,
   etcdArgs,
   schedulerArgs,
 } from './control-plane.ts';
@@ -168,9 +169,8 @@ async function startRuntime(run: Run, node: Node): Promise<void> {
 async function startControlPlane(run: Run, files: ControlPlaneFiles): Promise<void> {
   const [client = 0, peer = 0] = await freePorts(2);
   const kubernetes = (name: string) => command(run.tools, 'kubernetes', name);
-  await startOne(run, 'etcd', [command(run.tools, 'etcd'), ...etcdArgs({ client, peer })], () =>
-    get(`http://127.0.0.1:${client}/health`),
-  );
+  const etcd = [command(run.tools, 'etcd'), ...etcdArgs(files, { client, peer })];
+  await startOne(run, 'etcd', etcd, () => get(`https://127.0.0.1:${client}/health`, etcdAccess(files)));
   const api = [kubernetes('kube-apiserver'), ...apiServerArgs(files, client)];
   await startOne(run, 'kube-apiserver', api, () => ask(run, '/readyz'));
   const controllers = [kubernetes('kube-controller-manager'), ...controllerManagerArgs(files)];

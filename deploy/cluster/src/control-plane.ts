@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiPort, hostAddress, servicesRange } from './addresses.ts';
+import type { Access } from './api.ts';
 
 /** The files that the control plane reads. */
 export interface ControlPlaneFiles {
@@ -14,10 +16,21 @@ export interface ControlPlaneFiles {
 const flags = (values: Record<string, string | number | boolean>) =>
   Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 
-/** Returns etcd's flags. etcd does not sync to disk, because `down` deletes its data anyway. */
-export function etcdArgs({ client, peer }: { client: number; peer: number }): string[] {
-  const clientUrl = `http://127.0.0.1:${client}`;
-  const peerUrl = `http://127.0.0.1:${peer}`;
+/**
+ * Returns etcd's flags. etcd requires client certificates, because all users of this machine reach its ports. It does not sync to disk,
+ * because `down` deletes its data anyway.
+ */
+export function etcdArgs(
+  { certificates }: Pick<ControlPlaneFiles, 'certificates'>,
+  { client, peer }: { client: number; peer: number },
+): string[] {
+  const clientUrl = `https://127.0.0.1:${client}`;
+  const peerUrl = `https://127.0.0.1:${peer}`;
+  const [authority, certificate, key] = [
+    join(certificates, 'ca.crt'),
+    join(certificates, 'etcd.crt'),
+    join(certificates, 'etcd.key'),
+  ];
   return flags({
     name: 'parley',
     'data-dir': 'data',
@@ -26,9 +39,25 @@ export function etcdArgs({ client, peer }: { client: number; peer: number }): st
     'listen-peer-urls': peerUrl,
     'initial-advertise-peer-urls': peerUrl,
     'initial-cluster': `parley=${peerUrl}`,
+    'cert-file': certificate,
+    'key-file': key,
+    'trusted-ca-file': authority,
+    'client-cert-auth': true,
+    'peer-cert-file': certificate,
+    'peer-key-file': key,
+    'peer-trusted-ca-file': authority,
+    'peer-client-cert-auth': true,
+    // The gateway would connect to etcd with the server's certificate, which is not a client's.
+    'enable-grpc-gateway': false,
     'unsafe-no-fsync': true,
     'auto-compaction-retention': 1,
   });
+}
+
+/** Returns the credentials of etcd's only client, the API server. */
+export function etcdAccess({ certificates }: Pick<ControlPlaneFiles, 'certificates'>): Access {
+  const read = (name: string) => readFileSync(join(certificates, name), 'utf8');
+  return { authority: read('ca.crt'), client: { cert: read('etcd-client.crt'), key: read('etcd-client.key') } };
 }
 
 export function apiServerArgs({ certificates, tokens }: ControlPlaneFiles, etcdPort: number): string[] {
@@ -38,7 +67,10 @@ export function apiServerArgs({ certificates, tokens }: ControlPlaneFiles, etcdP
     'bind-address': hostAddress,
     'advertise-address': hostAddress,
     'secure-port': apiPort,
-    'etcd-servers': `http://127.0.0.1:${etcdPort}`,
+    'etcd-servers': `https://127.0.0.1:${etcdPort}`,
+    'etcd-cafile': certificate('ca'),
+    'etcd-certfile': certificate('etcd-client'),
+    'etcd-keyfile': key('etcd-client'),
     'service-cluster-ip-range': servicesRange,
     'authorization-mode': 'Node,RBAC',
     'token-auth-file': tokens,
