@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { exec } from '@parley/servers/exec';
 
 /** The control group that contains all processes of a cluster, in every hierarchy. Pods have their own groups inside it. */
 export const clusterGroup = 'parley-cluster';
@@ -42,9 +43,13 @@ export function findHierarchies(): Hierarchy[] {
   });
 }
 
-/** Returns the controllers that a kubelet needs and that no hierarchy has. */
+/**
+ * Returns the controllers that a kubelet needs and that no hierarchy of version 1 has. Version 2 does not count: its controllers would have
+ * to be enabled for the cluster's groups, which this package does not do.
+ */
 export function missingControllers(hierarchies: Hierarchy[]): string[] {
-  return needed.filter((controller) => !hierarchies.some(({ controllers }) => controllers.includes(controller)));
+  const present = hierarchies.filter(({ version }) => version === 1).flatMap(({ controllers }) => controllers);
+  return needed.filter((controller) => !present.includes(controller));
 }
 
 /**
@@ -60,13 +65,8 @@ function trackingHierarchy(hierarchies: Hierarchy[]): Hierarchy | undefined {
  * @returns the file to which each program of the cluster writes its pid
  */
 export function makeGroups(names: string[], hierarchies = findHierarchies()): string {
-  for (const { folder, version } of hierarchies) {
-    for (const name of ['', 'system', ...names]) {
-      const group = join(folder, clusterGroup, name);
-      mkdirSync(group, { recursive: true });
-      // A new group of version 1 has no processors assigned, and then accepts no process.
-      if (version === 1) for (const file of ['cpuset.cpus', 'cpuset.mems']) inherit(group, file);
-    }
+  for (const hierarchy of hierarchies) {
+    for (const name of ['', 'system', ...names]) makeGroup(hierarchy, join(clusterGroup, name));
   }
   for (const { folder, version } of hierarchies) {
     const [file, ofOne] = version === 1 ? (['cpu.shares', 1024] as const) : (['cpu.weight', 100] as const);
@@ -74,6 +74,28 @@ export function makeGroups(names: string[], hierarchies = findHierarchies()): st
     if (existsSync(target)) writeFileSync(target, String(processorShare * ofOne));
   }
   return join(trackingHierarchy(hierarchies)?.folder ?? '', clusterGroup, 'system/cgroup.procs');
+}
+
+/** @returns the folder of the group */
+function makeGroup({ folder, version }: Hierarchy, name: string): string {
+  const group = join(folder, name);
+  if (!existsSync(group)) mkdirSync(group);
+  // A new group of version 1 has no processors assigned, and then accepts no process.
+  if (version === 1) for (const file of ['cpuset.cpus', 'cpuset.mems']) inherit(group, file);
+  return group;
+}
+
+/** Makes a group in every hierarchy, runs a process in each group, and removes the groups. @throws Error if one of these steps fails */
+export async function tryGroups(hierarchies = findHierarchies()): Promise<void> {
+  const name = `${clusterGroup}-try-${process.pid}`;
+  try {
+    for (const hierarchy of hierarchies) {
+      const group = makeGroup(hierarchy, name);
+      await exec('sh', ['-c', 'echo $$ >"$1"', 'sh', join(group, 'cgroup.procs')]);
+    }
+  } finally {
+    for (const { folder } of hierarchies) if (existsSync(join(folder, name))) rmdirSync(join(folder, name));
+  }
 }
 
 function inherit(group: string, file: string): void {

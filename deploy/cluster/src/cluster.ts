@@ -54,7 +54,7 @@ export interface Removed {
  */
 export async function up(nodes: Node[], options: ClusterOptions): Promise<void> {
   const { folders, signal, say } = options;
-  const lacks = missingOn(await lookAtMachine(folders.tools));
+  const lacks = missingOn(await lookAtMachine(folders));
   if (lacks.length > 0) throw new UnavailableError(`This machine lacks:${lacks.map((each) => `\n  ${each}`).join('')}`);
   refuseOther(folders);
   await installPrograms({ tools: folders.tools, signal, say });

@@ -1,12 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { emptyFolder } from '@parley/servers/testing/folder';
 import test from 'ava';
-import { type Machine, missingOn } from './requirements.ts';
+import { lookAtMachine, type Machine, missingOn } from './requirements.ts';
 
 const able: Machine = {
   platform: 'linux',
   uid: 0,
   capabilities: 0x1ff_feff_ffffn,
-  filesystems: 'nodev\tsysfs\n\text4\nnodev\toverlay\n',
   missingControllers: [],
+  failures: [],
   has: () => true,
   goVersion: 'go version go1.26.8 linux/amd64',
   builds: true,
@@ -22,19 +25,19 @@ test('everything that a machine lacks is named at once', (t) => {
   const lacks = missingOn({
     ...able,
     uid: 1000,
-    filesystems: '\text4\n',
     missingControllers: ['pids'],
+    failures: ['mounts of overlay: mount: /var: wrong fs type'],
     has: (program) => !['ip', 'apt-get'].includes(program),
     goVersion: 'go version go1.19.8 linux/amd64',
     addresses: [{ interface: 'cni-podman0', address: '10.88.0.1' }],
   });
   t.deepEqual(lacks, [
     'root: networks, mounts and cgroups are made',
-    'the file system overlay: modprobe overlay',
-    'the cgroup controllers pids',
+    'version 1 of the cgroup controllers pids: on the kernel command line, systemd.unified_cgroup_hierarchy=0',
     'the programs ip (packages util-linux, iproute2, openssl)',
     'apt-get and dpkg, to get containerd',
     'Go 1.25 or newer, to build Kubernetes; there is go version go1.19.8 linux/amd64',
+    'mounts of overlay: mount: /var: wrong fs type',
     'the addresses 10.88.0.0/16 and 10.96.0.0/16: cni-podman0 has 10.88.0.1',
   ]);
 });
@@ -53,4 +56,20 @@ test('neither Go nor apt-get is needed once everything is installed', (t) => {
 
 test('another system lacks Linux, and nothing else is looked for', (t) => {
   t.is(missingOn({ ...able, platform: 'darwin', uid: 501 }).length, 1);
+});
+
+test.serial('a look at the machine that fails is one of the things that it lacks', async (t) => {
+  const folder = emptyFolder(t);
+  writeFileSync(join(folder, 'ip'), '#!/bin/sh\necho "ip: invalid argument" >&2\nexit 1\n', { mode: 0o755 });
+  const path = process.env.PATH;
+  process.env.PATH = `${folder}:${path}`;
+  t.teardown(() => {
+    process.env.PATH = path;
+  });
+  const machine = await lookAtMachine({ tools: folder, state: join(folder, 'run') });
+  const expected = process.platform === 'linux' ? ['ip of the package iproute2: ip: invalid argument'] : [];
+  t.deepEqual(
+    machine.failures.filter((each) => each.startsWith('ip')),
+    expected,
+  );
 });

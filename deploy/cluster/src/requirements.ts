@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 import { bridge, podsRange, servicesRange } from './addresses.ts';
-import { findHierarchies, missingControllers } from './cgroups.ts';
+import { findHierarchies, missingControllers, tryGroups } from './cgroups.ts';
+import type { ClusterFolders } from './folders.ts';
 import { notInstalled } from './programs.ts';
 
 /** The properties of a machine that a cluster depends on. */
@@ -11,9 +12,10 @@ export interface Machine {
   /** The effective user id. `capabilities`: a bit set. */
   uid: number;
   capabilities: bigint;
-  /** The content of /proc/filesystems. */
-  filesystems: string;
+  /** Controllers that no hierarchy of control groups of version 1 has. */
   missingControllers: string[];
+  /** What was tried on this machine and failed, each with its error. */
+  failures: string[];
   /** Reports whether PATH contains the program. */
   has(program: string): boolean;
   /** The output of `go version`; undefined if there is no Go, or if no program needs to be built. */
@@ -39,9 +41,12 @@ export function missingOn(machine: Machine): string[] {
     if (machine.uid === 0 && !((machine.capabilities >> bit) & 1n))
       lacks.push(`${name}: the container has not the rights of root`);
   }
-  if (!/\boverlay$/mu.test(machine.filesystems)) lacks.push('the file system overlay: modprobe overlay');
-  if (machine.missingControllers.length > 0)
-    lacks.push(`the cgroup controllers ${machine.missingControllers.join(', ')}`);
+  if (machine.missingControllers.length > 0) {
+    const names = machine.missingControllers.join(', ');
+    lacks.push(
+      `version 1 of the cgroup controllers ${names}: on the kernel command line, systemd.unified_cgroup_hierarchy=0`,
+    );
+  }
   const programs = commands.filter((each) => !machine.has(each));
   if (programs.length > 0) lacks.push(`the programs ${programs.join(', ')} (packages util-linux, iproute2, openssl)`);
   if (machine.unpacks && !(machine.has('apt-get') && machine.has('dpkg')))
@@ -51,6 +56,7 @@ export function missingOn(machine: Machine): string[] {
       `Go 1.${oldestGo} or newer, to build Kubernetes${machine.goVersion ? `; there is ${machine.goVersion}` : ''}`,
     );
   }
+  lacks.push(...machine.failures);
   const range = /^10\.(?:88|96)\./u;
   for (const other of machine.addresses.filter(({ address }) => range.test(address))) {
     lacks.push(`the addresses ${podsRange} and ${servicesRange}: ${other.interface} has ${other.address}`);
@@ -63,24 +69,57 @@ function isRecent(version: string | undefined): boolean {
   return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= oldestGo);
 }
 
-/** Reads the properties of this machine. */
-export async function lookAtMachine(tools: string): Promise<Machine> {
+/** Reads the properties of this machine, and tries what cannot be read. */
+export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<Machine> {
   const open = notInstalled(tools);
   const isLinux = process.platform === 'linux';
   const capability = isLinux ? /^CapEff:\s*(\S+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] : undefined;
   const builds = open.some(({ from }) => from === 'go');
+  const uid = process.geteuid?.() ?? -1;
+  const controllers = isLinux ? missingControllers(findHierarchies()) : [];
+  const failures: string[] = [];
+  /** Skips what needs a program that is missing: that one is named already. */
+  const tried = async <T>(what: string, needs: string[], work: () => Promise<T>): Promise<T | undefined> => {
+    if (!isLinux || !['setpriv', ...needs].every(has)) return undefined;
+    return work().catch((error: unknown) => void failures.push(`${what}: ${lastLine(error)}`));
+  };
+  const addresses = await tried('ip of the package iproute2', ['ip'], otherAddresses);
+  if (uid === 0) {
+    await tried(`mounts of overlay and tmpfs, with files in ${dirname(state)}`, ['unshare', 'mount'], () =>
+      tryMounts(dirname(state)),
+    );
+    if (controllers.length === 0) await tried('cgroups', [], tryGroups);
+  }
   return {
     platform: process.platform,
-    uid: process.geteuid?.() ?? -1,
+    uid,
     capabilities: BigInt(`0x${capability ?? '0'}`),
-    filesystems: isLinux ? readFileSync('/proc/filesystems', 'utf8') : '',
-    missingControllers: isLinux ? missingControllers(findHierarchies()) : [],
+    missingControllers: controllers,
+    failures,
     has,
     goVersion: builds ? (await exec('go', ['version']).catch(() => '')).trim() || undefined : undefined,
     builds,
     unpacks: open.some(({ from }) => from === 'apt'),
-    addresses: isLinux && has('ip') ? await otherAddresses() : [],
+    addresses: addresses ?? [],
   };
+}
+
+/** Mounts what a node mounts (`node.sh`) in a mount namespace that ends at once. @throws Error if a mount fails */
+async function tryMounts(parent: string): Promise<void> {
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempSync(join(parent, 'try-'));
+  const overlay = 'mount -t overlay -o lowerdir=/var,upperdir=upper,workdir=work try /var';
+  const script = `cd "$1" && mkdir upper work && mount -t tmpfs try /run && ${overlay}`;
+  try {
+    await exec('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', folder]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function lastLine(error: unknown): string {
+  const lines = (error instanceof Error ? error.message : String(error)).trimEnd().split('\n');
+  return lines.findLast((line) => !line.includes('dmesg(1)'))?.trim() ?? '';
 }
 
 function has(program: string): boolean {
