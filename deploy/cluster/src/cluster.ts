@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnavailableError } from '@parley/servers/exec';
@@ -10,7 +10,8 @@ import { applyAddons } from './addons.ts';
 import { apiUrl, hostAddress, type Node } from './addresses.ts';
 import { get } from './api.ts';
 import { certificatesFor, makeCertificates } from './certificates.ts';
-import { endGroups, makeGroups } from './cgroups.ts';
+import { makeGroups } from './cgroups.ts';
+import type { ClusterOptions } from './cluster-options.ts';
 import {
   apiServerArgs,
   type ControlPlaneFiles,
@@ -20,32 +21,20 @@ import {
   schedulerArgs,
 } from './control-plane.ts';
 import type { ClusterFolders } from './folders.ts';
-import { makeBridge, makeHostNetwork, removeHostNetwork, routeServices, standingCluster } from './host-network.ts';
-import { leave } from './install/leave.ts';
+import { hasBridge, makeBridge, makeHostNetwork, routeServices, standingCluster } from './host-network.ts';
 import { exclusively, machineLock } from './lock.ts';
 import { ctr, programsOfNode, startContainerd, startKubelet, startRouter, writeNodeFiles } from './node.ts';
 import { readNodes, writeNodes } from './nodes.ts';
 import { command, findProgram, type Run, startOne } from './process.ts';
 import { installPrograms, programFolder } from './programs.ts';
 import { nodesIn, type ObjectList, podsIn, type Readiness } from './readiness.ts';
+import { clear, keepTraces, type Removed, sysctlsOf, undoStart } from './removal.ts';
 import { lookAtMachine, missingOn } from './requirements.ts';
-import { keepSysctls, restoreSysctls } from './sysctls.ts';
-import { differences, lookForTraces, type Traces } from './traces.ts';
+import { keepSetSysctls, keepSysctls } from './sysctls.ts';
+import { isMarkedUp, markUp } from './up-mark.ts';
 
 const controlPlane = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const readyTimeoutMs = 120_000;
-
-export interface ClusterOptions {
-  folders: ClusterFolders;
-  signal: AbortSignal;
-  /** Reports progress. */
-  say(line: string): void;
-}
-
-export interface Removed {
-  /** Differences between this machine and its state before `up`; undefined if `up` failed before it recorded that state. */
-  differences?: string[];
-}
 
 /**
  * Installs missing programs, and starts a cluster unless one is up. After a failed or aborted start, only the state folder with the logs
@@ -59,38 +48,42 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
   refuseOther(folders);
   await installPrograms({ tools: folders.tools, signal, say });
   await exclusively(machineLock, signal, async () => {
-    const present = readNodes(folders);
-    const ended = stopped(folders);
-    // If all programs have ended, as after a restart of the machine, the old cluster can be removed.
-    if (present.length > 0 && ended.length < programsOf(present).length) {
-      if (ended.length > 0) throw new Error(`these have ended: ${ended.join(', ')}; scripts/cluster down comes first`);
-      if (present.length === nodes.length) return;
-      throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
-    }
-    await clear(options);
+    refuseOther(folders);
+    if (isUp(nodes, folders)) return;
+    const removed = await clear(options);
+    for (const failure of removed?.failures ?? []) say(failure);
     await start(nodes, options);
   });
 }
 
-/** Stops the cluster and removes everything it created on this machine, including its data. @returns undefined if there was no cluster */
+/**
+ * Reports whether a cluster with these nodes is up. A cluster whose start was killed does not count, nor one whose programs have all ended,
+ * as after a restart of the machine.
+ * @throws Error if the cluster is up with other nodes, or only in part
+ */
+function isUp(nodes: Node[], folders: ClusterFolders): boolean {
+  if (!isMarkedUp(folders)) return false;
+  const present = readNodes(folders);
+  const ended = stopped(folders);
+  if (ended.length === programsOf(present).length) return false;
+  if (ended.length > 0) throw new Error(`these have ended: ${ended.join(', ')}; scripts/cluster down comes first`);
+  if (present.length === nodes.length) return true;
+  throw new Error(`a cluster of ${present.length} nodes is up: scripts/cluster down comes first`);
+}
+
+/**
+ * Stops the cluster and removes everything it created on this machine, including its data.
+ * @returns undefined if there was no cluster
+ * @throws Error if a process or the network of the cluster remains
+ */
 export async function down(options: ClusterOptions): Promise<Removed | undefined> {
-  return exclusively(machineLock, options.signal, () => clear(options));
+  const { folders, signal } = options;
+  if (!hasBridge() && !existsSync(folders.state)) return undefined;
+  return exclusively(machineLock, signal, () => {
+    refuseOther(folders);
+    return clear(options);
+  });
 }
-
-async function clear({ folders, signal, say }: ClusterOptions): Promise<Removed | undefined> {
-  const { tools, state } = folders;
-  refuseOther(folders);
-  if (standingCluster() === undefined && !existsSync(state)) return undefined;
-  await leave(folders, { signal, say });
-  await remove(folders);
-  const file = tracesOf(folders);
-  const before: Traces | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-  rmSync(state, { recursive: true, force: true, maxRetries: 3 });
-  if (!before) return {};
-  return { differences: differences(before, await lookForTraces({ tools, nft: nft(tools) })) };
-}
-
-const tracesOf = ({ state }: ClusterFolders) => join(state, 'before.json');
 
 /** @throws Error if another checkout's cluster is up: a machine has only one bridge, one set of ports and one cgroup for clusters */
 function refuseOther({ state }: ClusterFolders): void {
@@ -99,23 +92,13 @@ function refuseOther({ state }: ClusterFolders): void {
     throw new Error(`the cluster of another checkout is up, in ${other}: stop that one first`);
 }
 
-async function remove({ tools, state }: ClusterFolders): Promise<void> {
-  await endGroups();
-  await removeHostNetwork(nft(tools));
-  restoreSysctls(join(state, 'sysctls.json'));
-}
-
-const nft = (tools: string) => command(tools, 'packages', 'nft');
-
-async function start(nodes: Node[], { folders, signal, say }: ClusterOptions): Promise<void> {
+async function start(nodes: Node[], options: ClusterOptions): Promise<void> {
+  const { folders, signal, say } = options;
   const { tools, state } = folders;
   mkdirSync(state, { recursive: true, mode: 0o700 });
-  writeFileSync(tracesOf(folders), JSON.stringify(await lookForTraces({ tools, nft: nft(tools) })));
-  keepSysctls(join(state, 'sysctls.json'));
-  await makeBridge(state, signal);
+  await keepTraces(folders);
+  keepSysctls(sysctlsOf(folders));
   const stop = new AbortController();
-  const group = makeGroups(nodes.map(({ name }) => name));
-  const run: Run = { tools, state, signal: AbortSignal.any([signal, stop.signal]), group };
   /** Unlike Promise.all, waits for all promises, so that nothing starts after another start has failed. */
   const together = async (work: Promise<unknown>[]) => {
     for (const each of work) each.catch((error: unknown) => stop.abort(error));
@@ -123,9 +106,14 @@ async function start(nodes: Node[], { folders, signal, say }: ClusterOptions): P
     await Promise.all(work);
   };
   try {
+    await makeBridge(state, signal);
+    const group = makeGroups(nodes.map(({ name }) => name));
+    const run: Run = { tools, state, signal: AbortSignal.any([signal, stop.signal]), group };
     await startParts(nodes, run, { folders, signal: run.signal, say }, together);
+    keepSetSysctls(sysctlsOf(folders));
+    markUp(folders);
   } catch (error) {
-    await remove(folders);
+    for (const failure of await undoStart(options)) say(failure);
     throw error;
   }
 }
@@ -140,7 +128,7 @@ async function startParts(
 ): Promise<void> {
   const began = performance.now();
   const step = (line: string) => say(`${((performance.now() - began) / 1000).toFixed(1).padStart(5)} s  ${line}`);
-  await makeHostNetwork(nft(run.tools), signal);
+  await makeHostNetwork(command(run.tools, 'packages', 'nft'), signal);
   writeNodes(folders, nodes);
   const files = await writeAccess(run, nodes);
   for (const node of nodes) writeNodeFiles(run, node);
@@ -208,6 +196,8 @@ export function ask({ state }: Pick<ClusterFolders, 'state'>, path: string): Pro
 }
 
 export interface ClusterState {
+  /** Whether `up` has completed. */
+  isComplete: boolean;
   /** Names of programs that should run and do not. */
   stopped: string[];
   nodes: Readiness[];
@@ -220,9 +210,10 @@ export async function status(folders: ClusterFolders): Promise<ClusterState | un
   if (standingCluster() === undefined) return undefined;
   const list = async (path: string): Promise<ObjectList> => JSON.parse(await ask(folders, path));
   const down = stopped(folders);
-  if (down.includes('kube-apiserver')) return { stopped: down, nodes: [], pods: [] };
+  const isComplete = isMarkedUp(folders);
+  if (down.includes('kube-apiserver')) return { isComplete, stopped: down, nodes: [], pods: [] };
   const [nodes, pods] = await Promise.all([list('/api/v1/nodes'), list('/api/v1/pods')]);
-  return { stopped: down, nodes: nodesIn(nodes), pods: podsIn(pods) };
+  return { isComplete, stopped: down, nodes: nodesIn(nodes), pods: podsIn(pods) };
 }
 
 const programsOf = (nodes: Node[]) => [...controlPlane, ...nodes.flatMap(programsOfNode)];

@@ -1,24 +1,48 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { exec } from '@parley/servers/exec';
+import { exec, UnavailableError } from '@parley/servers/exec';
 import { bridge, hostAddress, maxNodes, type Node, nodesOf, podsRange, servicesRange } from './addresses.ts';
 import { setSysctl } from './sysctls.ts';
 
 const table = 'parley_cluster';
 
-/** Returns the state folder of the cluster that is up on this machine, even if another checkout started it. */
+/** The name of the bridge while it has no owner yet. */
+const draftBridge = `${bridge}-new`;
+/** The limit of the kernel (IFALIASZ, without the terminating zero). */
+const maxAliasBytes = 255;
+
+const isThere = (link: string) => existsSync(`/sys/class/net/${link}`);
+
+/**
+ * Returns the state folder of the cluster that is up on this machine, even if another checkout started it. A bridge without an alias
+ * belongs to no cluster.
+ */
 export function standingCluster(): string | undefined {
   const file = `/sys/class/net/${bridge}/ifalias`;
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  return (existsSync(file) && readFileSync(file, 'utf8').trim()) || undefined;
+}
+
+/** Reports whether the bridge exists, with or without an owner. */
+export function hasBridge(): boolean {
+  return isThere(bridge) || isThere(draftBridge);
 }
 
 /**
- * Creates the bridge. A machine has only one, so only one cluster can be up.
+ * Creates the bridge. A machine has only one, so only one cluster can be up. The bridge gets its name last, so that it has an owner even
+ * if this process is killed meanwhile.
  * @param owner the state folder, stored as the bridge's alias
+ * @throws UnavailableError if the path of the folder is too long for an alias
  */
 export async function makeBridge(owner: string, signal: AbortSignal): Promise<void> {
-  await exec('ip', ['link', 'add', bridge, 'type', 'bridge'], { signal });
-  await exec('ip', ['link', 'set', bridge, 'alias', owner], { signal });
+  if (Buffer.byteLength(owner) > maxAliasBytes)
+    throw new UnavailableError(
+      `the path ${owner} has more than ${maxAliasBytes} bytes: use a checkout with a shorter path`,
+    );
+  const ip = (...args: string[]) => exec('ip', ['link', ...args], { signal });
+  await removeLink(draftBridge); // of a process that was killed
+  await ip('add', draftBridge, 'type', 'bridge');
+  await ip('set', draftBridge, 'alias', owner);
+  await ip('set', draftBridge, 'name', bridge);
 }
 
 /** Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. */
@@ -55,16 +79,16 @@ export async function routeServices({ address }: Node, signal: AbortSignal): Pro
 
 /** Removes the links, the bridge with its routes, and the masquerading. */
 export async function removeHostNetwork(nft: string): Promise<void> {
-  for (const { link } of nodesOf(maxNodes)) if (existsSync(`/sys/class/net/${link}`)) await removeLink(link);
-  if (existsSync(`/sys/class/net/${bridge}`)) await removeLink(bridge);
+  for (const { link } of nodesOf(maxNodes)) await removeLink(link);
+  for (const link of [bridge, draftBridge]) await removeLink(link);
   if (existsSync(nft)) await exec(nft, ['delete', 'table', 'ip', table]).catch(() => undefined); // the table does not exist
 }
 
-/** Removes a link. The kernel may remove it at the same time, when the namespace of its other end disappears. */
+/** Removes a link if it exists. The kernel may remove it at the same time, when the namespace of its other end disappears. */
 async function removeLink(link: string): Promise<void> {
-  for (let attempt = 0; existsSync(`/sys/class/net/${link}`); attempt++) {
+  for (let attempt = 0; isThere(link); attempt++) {
     await exec('ip', ['link', 'delete', link]).catch((error: unknown) => {
-      if (attempt > 20 && existsSync(`/sys/class/net/${link}`)) throw error;
+      if (attempt > 20 && isThere(link)) throw error;
     });
     await delay(50);
   }

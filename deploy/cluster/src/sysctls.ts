@@ -1,5 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readJson, writeJson } from './whole-file.ts';
+
+const forwarding = 'net/ipv4/ip_forward';
 
 /** Kernel settings that kubelet and this package change. They apply to the whole machine, not to one network namespace. */
 const changed = [
@@ -7,26 +10,63 @@ const changed = [
   'kernel/keys/root_maxkeys',
   'kernel/panic',
   'kernel/panic_on_oops',
-  'net/ipv4/ip_forward',
+  forwarding,
   'vm/overcommit_memory',
   'vm/panic_on_oom',
 ];
 
-const path = (name: string) => join('/proc/sys', name);
-const read = (name: string) => readFileSync(path(name), 'utf8').trim();
+type Values = Record<string, string>;
 
-/** Stores the current values in a file, unless the file exists from an earlier start. */
-export function keepSysctls(file: string): void {
-  if (existsSync(file)) return;
-  const present = changed.filter((name) => existsSync(path(name)));
-  writeFileSync(file, JSON.stringify(Object.fromEntries(present.map((name) => [name, read(name)]))));
+/** The settings and the network interfaces of this machine. */
+export interface SysctlState {
+  values: Values;
+  links: string[];
 }
 
-/** Restores the stored values. */
+interface Kept {
+  before: SysctlState;
+  /** The values that the cluster has set; undefined until its start has completed. */
+  set?: Values;
+}
+
+const path = (name: string) => join('/proc/sys', name);
+
+function readState(): SysctlState {
+  const present = changed.filter((name) => existsSync(path(name)));
+  const values = Object.fromEntries(present.map((name) => [name, readFileSync(path(name), 'utf8').trim()]));
+  return { values, links: readdirSync('/sys/class/net') };
+}
+
+/** Stores the values before a cluster changes them. */
+export function keepSysctls(file: string): void {
+  writeJson(file, { before: readState() } satisfies Kept);
+}
+
+/** Stores the values that the cluster has set, which later show whether another program has changed them again. */
+export function keepSetSysctls(file: string): void {
+  const kept = readJson<Kept>(file);
+  if (kept) writeJson(file, { ...kept, set: readState().values } satisfies Kept);
+}
+
+/** Restores the stored values, except those that another program needs. */
 export function restoreSysctls(file: string): void {
-  if (!existsSync(file)) return;
-  const values: Record<string, string> = JSON.parse(readFileSync(file, 'utf8'));
-  for (const [name, value] of Object.entries(values)) if (read(name) !== value) writeFileSync(path(name), value);
+  const kept = readJson<Kept>(file);
+  if (!kept) return;
+  for (const [name, value] of Object.entries(valuesToRestore(kept, readState()))) setSysctl(name, value);
+}
+
+/**
+ * Returns the values to restore. Omits a value that another program has changed since the cluster set it, and forwarding if there are new
+ * network interfaces: for example, a container runtime that started meanwhile needs forwarding, and found it switched on.
+ */
+export function valuesToRestore({ before, set }: Kept, now: SysctlState): Values {
+  const hasNewLinks = now.links.some((link) => !before.links.includes(link));
+  const restored = Object.entries(before.values).filter(([name, value]) => {
+    const current = now.values[name];
+    if (current === value || (name === forwarding && hasNewLinks)) return false;
+    return set === undefined || current === set[name];
+  });
+  return Object.fromEntries(restored);
 }
 
 export function setSysctl(name: string, value: string): void {

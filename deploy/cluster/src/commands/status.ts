@@ -13,7 +13,9 @@ export const run: Command = async ({ folders, args, print }) => {
     print('down\n');
     return 1;
   }
+  if (!state.isComplete)
+    print('scripts/cluster up has not completed; it starts from the beginning when it runs again\n');
   for (const name of state.stopped) print(`stopped   ${name}\n`);
   for (const each of [...state.nodes, ...state.pods]) print(line(each));
-  return state.stopped.length === 0 && state.nodes.every(({ ready }) => ready) ? 0 : 1;
+  return state.isComplete && state.stopped.length === 0 && state.nodes.every(({ ready }) => ready) ? 0 : 1;
 };
