@@ -3,7 +3,8 @@
 set -eu
 cd "$1"
 mkdir -p var var.work
-mount -t tmpfs -o mode=755 node-run /run
+# Without -n, mount creates the folder /run/mount of this machine.
+mount -n -t tmpfs -o mode=755 node-run /run
 mount -t overlay -o lowerdir=/var,upperdir=var,workdir=var.work node-var /var
 mkdir /run/parley
 # Not its canonical path, which may be below the new /var.

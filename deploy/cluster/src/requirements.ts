@@ -108,8 +108,9 @@ export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<M
 async function tryMounts(parent: string): Promise<void> {
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, 'try-'));
-  const overlay = 'mount -t overlay -o lowerdir=/var,upperdir=upper,workdir=work try /var';
-  const script = `cd "$1" && mkdir upper work && mount -t tmpfs try /run && ${overlay}`;
+  const overlay = 'mount -n -t overlay -o lowerdir=/var,upperdir=upper,workdir=work try /var';
+  // Without -n, mount creates the folder /run/mount.
+  const script = `cd "$1" && mkdir upper work && mount -n -t tmpfs try /run && ${overlay}`;
   try {
     await exec('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', folder]);
   } finally {
