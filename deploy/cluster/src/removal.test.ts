@@ -16,7 +16,7 @@ function stateOf(t: ExecutionContext): string {
 /** Removes a cluster whose state before is this text. @returns the names of the steps that ran, and the result */
 async function remove(
   t: ExecutionContext,
-  { before, ...own }: Partial<Steps> & { before?: string },
+  { before, signal = never, ...own }: Partial<Steps> & { before?: string; signal?: AbortSignal },
   state = stateOf(t),
 ) {
   if (before !== undefined) writeFileSync(join(state, 'before.json'), before);
@@ -30,7 +30,7 @@ async function remove(
     look: async () => ({ links: ['lo'] }),
     ...own,
   };
-  const options = { folders: { tools: '', state }, signal: never, say: () => undefined };
+  const options = { folders: { tools: '', state }, signal, say: () => undefined };
   const removing = clear(options, steps);
   return { ran, removing, state };
 }
@@ -58,6 +58,18 @@ test('a step that fails does not prevent the others, and is reported', async (t)
   t.is(removed?.differences, undefined);
   t.deepEqual(ran, ['endProcesses', 'removeNetwork']);
   t.false(existsSync(state));
+});
+
+test('a removal that is aborted while it waits for the installation changes nothing', async (t) => {
+  const state = stateOf(t);
+  markUp({ state });
+  const stop = new AbortController();
+  const leave = async () => stop.signal.throwIfAborted();
+  stop.abort(new Error('interrupted'));
+  const { ran, removing } = await remove(t, { leave, signal: stop.signal }, state);
+  await t.throwsAsync(removing, { message: 'interrupted' });
+  t.deepEqual(ran, []);
+  t.true(isMarkedUp({ state }, state));
 });
 
 test('while processes remain, the state folder remains for the next removal', async (t) => {

@@ -67,15 +67,17 @@ class Attempts {
 /**
  * Removes a cluster, or what a killed `up` or `down` has left of one, with its data.
  * @returns undefined if there was nothing
- * @throws Error if a process or the network of the cluster remains; the state folder then remains, too
+ * @throws the reason of `signal` if it is aborted before the cluster itself is changed; Error if a process or the network of the cluster
+ * remains, and with it the state folder
  */
 export async function clear(options: ClusterOptions, steps = stepsOf(options)): Promise<Removed | undefined> {
-  const { folders } = options;
+  const { folders, signal } = options;
   const { state } = folders;
   if (!hasBridge() && !existsSync(state)) return undefined;
-  unmarkUp(folders);
   const attempts = new Attempts();
   await attempts.run(steps.leave);
+  signal.throwIfAborted(); // an installation may still run; from here on, the removal runs to its end
+  unmarkUp(folders);
   const before = await attempts.run(() => readTraces(folders));
   if (!(await undo(steps, attempts))) throw new Error(attempts.failures.join('\n'));
   rmSync(state, { recursive: true, force: true, maxRetries: 3 });
