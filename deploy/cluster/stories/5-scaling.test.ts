@@ -81,7 +81,7 @@ clusterStory(
 
 clusterStory('autoscalers add gateways and sessions under load, and take them away after', 40, async (t, cluster) => {
   const { kubectl, url } = cluster;
-  const autoscaling = { enabled: true, maxReplicas, targetCPUUtilizationPercentage: 50 };
+  const autoscaling = { enabled: true, maxReplicas, targetCPUUtilizationPercentage: 20 };
   t.teardown(() => cluster.upgrade());
   const scaled = ['gateway', 'session'];
   await cluster.upgrade(

@@ -1,5 +1,6 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface SubgraphAddressesOptions {
   url: string;
@@ -9,14 +10,15 @@ export interface SubgraphAddressesOptions {
 
 /** The addresses of all processes of one subgraph, used in turn. */
 export interface SubgraphAddresses {
-  /** Returns the origin for the next request. @throws the error of DNS if the name was never resolved */
-  next(): Promise<string>;
+  /** Returns the origin for the next request. @throws the error of DNS if the name was never resolved, and the signal's reason */
+  next(signal: AbortSignal): Promise<string>;
   /** Skips an origin until the name is resolved again. @returns whether other origins remain */
   skip(origin: string): boolean;
 }
 
-/** After this many intervals the known addresses are too old for a request that could wait for the lookup. */
+/** After this many intervals the known addresses are so old that a request waits for the lookup, for a while. */
 const maxAgeIntervals = 3;
+const staleWaitMs = 1_000;
 
 /**
  * Balances requests over the addresses of a name. A pool of connections to one address cannot: it prefers few connections, and a
@@ -47,20 +49,24 @@ export function subgraphAddresses({ url, lookupIntervalMs }: SubgraphAddressesOp
     }
   }
 
-  /** Requests during a lookup share it. */
+  /** Looks the name up. Requests that arrive during a lookup wait for that one. */
   function refresh(): Promise<void> {
     running ??= resolveAgain();
     return running;
   }
 
   return {
-    async next() {
+    async next(signal) {
       const age = performance.now() - resolvedAt;
-      if (known.length === 0 || age > maxAgeIntervals * lookupIntervalMs) await refresh();
-      else if (age > lookupIntervalMs) void refresh();
+      if (known.length === 0) await unlessAborted(refresh(), signal);
+      else if (age > lookupIntervalMs) {
+        const resolved = refresh();
+        const isOld = age > maxAgeIntervals * lookupIntervalMs;
+        if (isOld) await unlessAborted(Promise.race([resolved, delay(staleWaitMs, undefined, { ref: false })]), signal);
+      }
       const usable = known.filter((each) => !skipped.has(each));
       const choice = usable.length > 0 ? usable : known;
-      index = (index + 1) % choice.length;
+      index = (index + 1) % Math.max(choice.length, 1);
       return choice[index] ?? origin;
     },
     skip(refused) {
@@ -68,4 +74,17 @@ export function subgraphAddresses({ url, lookupIntervalMs }: SubgraphAddressesOp
       return known.some((each) => !skipped.has(each));
     },
   };
+}
+
+/** Resolves or rejects as the work does, or rejects with the signal's reason at once; the work itself continues. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

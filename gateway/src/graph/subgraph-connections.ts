@@ -62,7 +62,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
       // TLS expects a certificate for the host of this header.
       const headers = { ...message.headers, host };
       for (let attempt = 1; ; attempt += 1) {
-        const origin = await addresses.next();
+        const origin = await addresses.next(signal);
         try {
           return await pools.request({ ...message, headers, origin, method: 'POST', path: '/' });
         } catch (error) {

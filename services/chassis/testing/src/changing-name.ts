@@ -3,6 +3,8 @@ import type { ExecutionContext } from 'ava';
 
 interface Name {
   addresses: string[];
+  /** Resolves when lookups of the name are answered. */
+  answered: Promise<void>;
   lookups: number;
 }
 
@@ -18,6 +20,7 @@ function patch(): void {
     const known = names.get(host);
     if (!known) return lookup(host, options);
     known.lookups += 1;
+    await known.answered;
     if (known.addresses.length === 0)
       throw Object.assign(new Error(`getaddrinfo EAI_AGAIN ${host}`), { code: 'EAI_AGAIN' });
     return known.addresses.map((address) => ({ address, family: 4 }));
@@ -27,12 +30,20 @@ function patch(): void {
 /** A DNS name, in this process alone, whose IPv4 addresses the test changes. Without an address its lookup fails. */
 export function changingName(t: Pick<ExecutionContext, 'teardown'>, host: string) {
   patch();
-  const name: Name = { addresses: [], lookups: 0 };
+  const name: Name = { addresses: [], lookups: 0, answered: Promise.resolve() };
   names.set(host, name);
   t.teardown(() => names.delete(host));
+  let answer = () => undefined as void;
   return {
     set: (...addresses: string[]) => {
       name.addresses = addresses;
+      answer();
+    },
+    /** Lookups get no answer until the next `set`. */
+    hang: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      Object.assign(name, { answered: promise });
+      answer = resolve;
     },
     /** How often the name was looked up. */
     get lookups() {
