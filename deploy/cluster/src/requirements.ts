@@ -20,7 +20,7 @@ export interface Machine {
   has(program: string): boolean;
   /** The output of `go version`; undefined if there is no Go, or if no program needs to be built. */
   goVersion: string | undefined;
-  /** Whether programs must still be built with Go. `unpacks`: whether packages must still be unpacked. */
+  /** Whether programs must still be built with Go, whose version can be read. `unpacks`: whether packages must still be unpacked. */
   builds: boolean;
   unpacks: boolean;
   /** The IPv4 addresses of this machine's other network interfaces. */
@@ -74,7 +74,8 @@ export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<M
   const open = notInstalled(tools);
   const isLinux = process.platform === 'linux';
   const capability = isLinux ? /^CapEff:\s*(\S+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] : undefined;
-  const builds = open.some(({ from }) => from === 'go');
+  // Without setpriv no program can be run, so the version of Go is unknown.
+  const builds = has('setpriv') && open.some(({ from }) => from === 'go');
   const uid = process.geteuid?.() ?? -1;
   const controllers = isLinux ? missingControllers(findHierarchies()) : [];
   const failures: string[] = [];
