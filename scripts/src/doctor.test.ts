@@ -11,7 +11,7 @@ function environment(change: Record<string, string>): Record<string, string> {
   return { ...Object.fromEntries(given), ...change };
 }
 
-redisTest('the command ends with 0 where nothing is wrong, and says what it has looked at', async (t) => {
+redisTest('the command exits with 0 if there are no problems, and lists what it has checked', async (t) => {
   const child = startChild(t, 'doctor', {
     args: ['--unit', 'gateway'],
     env: environment({ NODE_ENV: '', REDIS_URL: redisUrl }),

@@ -8,7 +8,7 @@ import test from 'ava';
 import { root } from './root.ts';
 import { startChild } from './testing/child.ts';
 
-test('what it builds has types that a page of its own compiles with', async (t) => {
+test('a page compiles with the types of the built files', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-embed-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const child = startChild(t, 'embed', { args: [folder] });
@@ -43,7 +43,7 @@ test('what it builds has types that a page of its own compiles with', async (t) 
   await t.notThrowsAsync(promisify(execFile)(join(root, 'node_modules/.bin/tsc'), [...options, page], { cwd: folder }));
 });
 
-test('without a folder it says what to give', async (t) => {
+test('without a folder it reports that the folder is missing', async (t) => {
   const child = startChild(t, 'embed');
   t.is(await child.ended, 1);
   t.regex(child.stderr, /^Give the folder to write to\./u);

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { startChild } from './testing/child.ts';
 
-// Other commands run in tests of their own, or as checks. `workflow` names `workflow`: the command, not the operation.
+// Other commands have their own tests, or run as checks. names workflow: the command, not the operation.
 for (const command of ['dev', 'migrate', 'topics', 'workflow']) {
-  test(`${command} --help says how it is used, and does nothing else`, async (t) => {
+  test(`${command} --help prints its usage, and does nothing else`, async (t) => {
     const child = startChild(t, command, { args: ['--help'] });
     t.is(await child.ended, 0);
     t.regex(child.stdout, new RegExp(`^[A-Z][^]*\\n  scripts/${command}\\b`, 'u'));
@@ -21,7 +21,7 @@ for (const [args, problem] of [
   [['--chek'], /--chek/u],
   [['all'], /Unexpected argument: all/u],
 ] as const) {
-  test(`a command refuses ${args.join()}, and shows what it knows`, async (t) => {
+  test(`a command refuses ${args.join()}, and prints its usage`, async (t) => {
     const child = startChild(t, 'lock', { args: [...args] });
     t.is(await child.ended, 2);
     t.regex(child.stderr, problem);

@@ -48,7 +48,7 @@ const tenant = {
   createdAt: new Date('2026-01-31T12:00:00.250Z'),
 };
 
-test('every command calls a method with fields that it has, and every method has a command', async (t) => {
+test('every command calls an existing method with existing fields, and every method has a command', async (t) => {
   const calls: [string, object][] = [];
   const handlersOf = ({ methods }: { methods: object }) =>
     Object.fromEntries(
@@ -135,7 +135,7 @@ test('every command calls a method with fields that it has, and every method has
   t.is(readOperatorMethods().length, all.length);
 });
 
-test('filters narrow a list, and who asks travels in the signed caller', async (t) => {
+test('filters narrow a list, and the signed caller names the operator', async (t) => {
   const asked: object[] = [];
   const callers: Caller[] = [];
   const { env } = await identityServer(t, {
@@ -156,7 +156,7 @@ test('filters narrow a list, and who asks travels in the signed caller', async (
   t.not(callers[0]?.requestId, callers[1]?.requestId);
 });
 
-test('--json is the answer in protobuf JSON, the same from call to call', async (t) => {
+test('--json prints the response as protobuf JSON, the same for every call', async (t) => {
   const { env } = await identityServer(t, {
     listTenants: async () => ({ tenants: [{ ...tenant, monthlyCapUsdE8: 2n ** 60n }], nextAfter: 7 }),
     removeTenantSecret: async () => ({}),
@@ -190,7 +190,7 @@ test('--json is the answer in protobuf JSON, the same from call to call', async 
   t.is((await typed('remove-secret 7 KEY', { env, json: true })).stdout, '{}\n');
 });
 
-test('people see tables without empty columns, amounts in USD and how a list goes on', async (t) => {
+test('without --json, output has tables without empty columns, amounts in USD and the command for the next page', async (t) => {
   const { env } = await identityServer(t, {
     listTenants: async ({ name }) => ({
       tenants:
@@ -235,7 +235,7 @@ more: --after 12
   t.is(await shown('remove-secret 7 KEY'), 'done\n');
 });
 
-test('what users have named cannot move the cursor of an operator', async (t) => {
+test("names that users chose cannot move the cursor in an operator's terminal", async (t) => {
   const name = 'a\u001b[2Jb\u009b1mc\u202ed\ne';
   const { env } = await identityServer(t, { listTenants: async () => ({ tenants: [{ ...tenant, name }] }) });
   const { stdout } = await typed('tenants', { env });
@@ -245,7 +245,7 @@ test('what users have named cannot move the cursor of an operator', async (t) =>
   t.is(JSON.parse(json).tenants[0].name, name);
 });
 
-test('a refusal is a sentence for people, and JSON for scripts', async (t) => {
+test('a refusal is a sentence, and JSON with --json', async (t) => {
   const { env } = await identityServer(t, {
     async setPlan({ tenantId }) {
       if (tenantId === 1) throw invalid({ path: 'plan', message: 'must be DEV, PRO or ENTERPRISE' });
@@ -263,7 +263,7 @@ test('a refusal is a sentence for people, and JSON for scripts', async (t) => {
   });
 });
 
-test('another key than that of identity is refused, and no key is shown', async (t) => {
+test("a key other than identity's is refused, and no key is printed", async (t) => {
   const { env } = await identityServer(t, { listAudit: async () => t.fail('must not be reached') });
   const OPERATOR_KEY = randomBytes(32).toString('base64');
   const { code, stderr } = await typed('audit', { env: { ...env, OPERATOR_KEY } });
@@ -273,7 +273,7 @@ test('another key than that of identity is refused, and no key is shown', async 
   t.is((await typed('audit', { env: { ...env, IDENTITY_RPC_URL: '127.0.0.1:1' } })).code, 1);
 });
 
-test('a running mesh is found by its data folder, and the environment goes before it', async (t) => {
+test('a running mesh is found by its data folder, which the environment overrides', async (t) => {
   const { address, env } = await identityServer(t, { listAudit: async () => ({}) });
   const PARLEY_DATA_DIR = mkdtempSync(join(tmpdir(), 'parley-admin-'));
   t.teardown(() => rmSync(PARLEY_DATA_DIR, { recursive: true }));
@@ -285,7 +285,7 @@ test('a running mesh is found by its data folder, and the environment goes befor
   t.is((await typed('audit', { env: { PARLEY_DATA_DIR, OPERATOR_KEY } })).code, 1);
 });
 
-test('what cannot work is refused without a call', async (t) => {
+test('invalid arguments are refused without a call', async (t) => {
   const { env } = await identityServer(t, {});
   const { IDENTITY_RPC_URL } = env;
   const wrong: [string, RegExp, Typing?][] = [

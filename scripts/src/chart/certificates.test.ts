@@ -5,7 +5,7 @@ import { helm, render } from './render.ts';
 const chartTest = await testWith(helm);
 const encrypted = { 'tls.authorities.configMap': 'company-ca', 'tls.mesh.secret': 'parley-mesh' };
 
-chartTest('certificates are mounted where settings say they are, and units call each other by TLS', async (t) => {
+chartTest('certificates are mounted at the paths in settings, and units call each other by TLS', async (t) => {
   const manifests = await render('small', { ...encrypted, 'config.KAFKA_TLS': true });
   for (const { metadata, spec } of [...ofKind(manifests, 'Deployment'), ...ofKind(manifests, 'Job')]) {
     const { containers, volumes } = spec.template.spec;

@@ -91,7 +91,7 @@ for (const [example, set] of installations) {
     }
   });
 
-  chartTest(`no process has rights, tokens or an image that moves: ${title}`, async (t) => {
+  chartTest(`no process has privileges, tokens or an image with a moving tag: ${title}`, async (t) => {
     const manifests = await render(example, set);
     const pods = [
       ...[...ofKind(manifests, 'Deployment'), ...ofKind(manifests, 'Job')].map(({ metadata, spec }) => ({
@@ -166,7 +166,7 @@ chartTest('every declared setting reaches its unit from values or the Secret, an
   }
 });
 
-chartTest('what cannot work is refused, with its name', async (t) => {
+chartTest('invalid values are refused with their names', async (t) => {
   const refused: [object, RegExp][] = [
     [{ 'image.tag': 'latest' }, /image.*tag/],
     [{ 'image.repository': '' }, /image\.repository is required/],
@@ -279,7 +279,7 @@ chartTest(
   },
 );
 
-chartTest('processes are found and replaced without a gap, and nothing else counts as one', async (t) => {
+chartTest('processes are found and replaced without a gap, and Prometheus scrapes only units', async (t) => {
   const manifests = await render('production', { 'operator.enabled': true });
   const services = ofKind(manifests, 'Service');
   for (const { metadata, spec } of services.filter(({ metadata: { name } }) => /-(rpc|ops)$/u.test(name))) {
@@ -314,7 +314,7 @@ chartTest('processes are found and replaced without a gap, and nothing else coun
   }
 });
 
-chartTest('Services lead to the endpoints of their unit, and those of operators also before it is ready', async (t) => {
+chartTest("Services route to their unit's endpoints, operators' Services also before it is ready", async (t) => {
   const manifests = await render('production', { 'service.port': 8080 });
   const numbers = { public: 4000, graph: 4001, rpc: 50051, ops: 9464 };
   const expected = units.flatMap(({ name, serves }) => [
@@ -348,7 +348,7 @@ chartTest('Services lead to the endpoints of their unit, and those of operators 
   });
 });
 
-chartTest('a hook has all that it needs before its pod is made', async (t) => {
+chartTest('everything that a hook needs exists before its pod is created', async (t) => {
   const hooks = (await render('production')).filter(isHook);
   const weightOf = ({ metadata }: Manifest) => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
   const pods = hooks.filter(({ kind }) => kind === 'Job' || kind === 'Pod');
@@ -363,7 +363,7 @@ chartTest('a hook has all that it needs before its pod is made', async (t) => {
   }
 });
 
-chartTest('only hooks and doctor read the Secret of those who own the schemas, and only its own keys', async (t) => {
+chartTest("only hooks and doctor read the Secret of the schemas' owner, and only its own keys", async (t) => {
   const manifests = await render('production');
   for (const { metadata, spec } of manifests.filter(({ kind }) => ['Deployment', 'Job', 'Pod'].includes(kind)))
     for (const { name, valueFrom } of (spec.template?.spec ?? spec).containers[0].env) {
@@ -410,7 +410,7 @@ const ofPods: Record<string, { give: (text: string) => unknown; find: (deploymen
   extraEgress: { give: (port) => [{ ports: [{ port }] }], find: (_, { egress }) => egress.slice(-1) },
 };
 
-chartTest('what values say of one unit goes before what they say of all', async (t) => {
+chartTest('values of one unit override the defaults', async (t) => {
   const given = Object.entries(ofPods).map(([name, { give }]) => ({
     [`defaults.${name}`]: give('all'),
     [`units.agent.${name}`]: give('own'),
@@ -427,7 +427,7 @@ chartTest('what values say of one unit goes before what they say of all', async 
   }
 });
 
-chartTest('doctor gets what each unit gets, and reaches what any of them reaches', async (t) => {
+chartTest('doctor gets the settings, secrets and volumes of every unit', async (t) => {
   const file = { name: 'prices', configMap: { name: 'prices' } };
   const manifests = await render('production', {
     'units.agent.env.LOG_LEVEL': 'debug',
@@ -456,7 +456,7 @@ chartTest('doctor gets what each unit gets, and reaches what any of them reaches
   t.deepEqual(processes, [40 + 1, 3 + 1, 12 + 1], 'the most that there may be, and one that an upgrade adds');
 });
 
-chartTest('hooks get what all units get: a value of defaults.env goes before config', async (t) => {
+chartTest('hooks get the settings of all units: defaults.env overrides config', async (t) => {
   const manifests = await render('small', {
     'defaults.env': { KAFKA_BROKERS: 'own:9093', KAFKA_TLS: true },
     ingress: { enabled: true, hosts: ['a.test'] },
@@ -471,7 +471,7 @@ chartTest('hooks get what all units get: a value of defaults.env goes before con
     t.is(env.find((each) => each.name === name)?.value, value);
 });
 
-chartTest('a load balancer keeps the addresses of clients, unless an operator says otherwise', async (t) => {
+chartTest('a load balancer preserves client addresses, unless an operator configures otherwise', async (t) => {
   const gateway = async (set: object) =>
     ofKind(await render('small', set), 'Service').find(({ metadata }) => metadata.name === 'parley-gateway')?.spec;
   t.is((await gateway({}))?.externalTrafficPolicy, undefined);
@@ -490,7 +490,7 @@ chartTest('a number reaches its unit as it was written', async (t) => {
   t.deepEqual([IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG], ['1234567890', '0.1']);
 });
 
-chartTest('labels and annotations reach Kubernetes as texts, whatever they look like', async (t) => {
+chartTest('labels and annotations are strings, whatever their values look like', async (t) => {
   const given = { port: 9464, isOn: true, large: 1_234_567_890, share: 0.5 };
   const texts = { port: '9464', isOn: 'true', large: '1234567890', share: '0.5' };
   const manifests = await render('production', {
@@ -514,14 +514,14 @@ chartTest('labels and annotations reach Kubernetes as texts, whatever they look 
     t.like(each, { metadata: { labels: texts } });
 });
 
-chartTest('a hook may take as long as a migration, or as an operator says', async (t) => {
+chartTest('a hook may run as long as a migration, or as long as an operator configures', async (t) => {
   const secondsOf = async (set: object) =>
     ofKind(await render('small', set), 'Job').map(({ spec }) => spec.activeDeadlineSeconds);
   for (const seconds of await secondsOf({})) t.true(seconds > statementTimeoutMs / 1_000, `${seconds} s`);
   t.deepEqual(await secondsOf({ 'migrations.deadlineSeconds': 7_200 }), [7_200, 7_200]);
 });
 
-test('every value is explained where it stands', (t) => {
+test('every value has a comment', (t) => {
   const text = readFileSync(join(chart, 'values.yaml'), 'utf8').replace(/^units:\n(?:[ #].*\n)*/m, '');
   const lines = text.split('\n').filter((line) => line !== '');
   const bare = lines.filter((line, n) => {

@@ -48,7 +48,7 @@ async function findings(t: ExecutionContext, file: string, without: string[]): P
 }
 
 for (const [title, example, set] of installations) {
-  manifestTest(`the manifests are what Kubernetes 1.27 and 1.37 take, and its operators: ${title}`, async (t) => {
+  manifestTest(`the manifests are valid for Kubernetes 1.27 and 1.37 and its operators: ${title}`, async (t) => {
     const file = await fileOf(t, example, set);
     for (const version of ['1.27.0', '1.37.0']) {
       const folders = [join(tools, manifestTools.folder, version), join(import.meta.dirname, 'schemas')];
@@ -68,7 +68,7 @@ for (const [title, example, set] of installations) {
   });
 }
 
-manifestTest('each check of kube-score that is left out would find something', async (t) => {
+manifestTest('each disabled check of kube-score would find something', async (t) => {
   const file = await fileOf(t, 'production', {});
   const all = leftOut();
   t.true(all.length > 0);

@@ -52,7 +52,7 @@ chartTest('an alert rings for each unit that has no ready process, also for one 
     t.is(expr, `absent(parley_ready{namespace="parley", unit="${labels.unit}"} == 1)`);
 });
 
-chartTest('processes that do not answer are looked for at the Services that Prometheus reads', async (t) => {
+chartTest('the alert on unresponsive processes covers the Services that Prometheus scrapes', async (t) => {
   const services = ofKind(await render('production'), 'Service').flatMap(({ metadata }) =>
     metadata.labels['parley-endpoint'] === 'ops' ? [metadata.name] : [],
   );

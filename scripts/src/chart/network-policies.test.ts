@@ -85,7 +85,7 @@ for (const example of ['small', 'production'])
     }
   });
 
-test('what policies take for outside is what the units themselves take for public', (t) => {
+test('policies and units define public addresses in the same way', (t) => {
   for (const address of inside) t.false(isPublicAddress(address), address);
   for (const address of outside) t.true(isPublicAddress(address), address);
 });
@@ -108,7 +108,7 @@ function isWithin(address: string, range: string): boolean {
   return list.check(address, family);
 }
 
-chartTest('metrics are read by whom an operator names, and by nobody else', async (t) => {
+chartTest('only the peers that an operator lists can read metrics', async (t) => {
   const onOps = async (set: object) =>
     ofKind(await render('small', set), 'NetworkPolicy').flatMap(({ spec }) =>
       spec.ingress.filter(({ ports }) => ports.some(({ port }) => port === 'ops')),
@@ -120,7 +120,7 @@ chartTest('metrics are read by whom an operator names, and by nobody else', asyn
   for (const rule of rules) t.deepEqual(rule, { ports: [{ port: 'ops' }], from: prometheus });
 });
 
-chartTest('clients reach gateway and voice from where an operator says, and nowhere else', async (t) => {
+chartTest('clients reach gateway and voice only from the peers that an operator lists', async (t) => {
   const onPublic = async (set: object) =>
     ofKind(await render('small', set), 'NetworkPolicy').flatMap((policy) =>
       policy.spec.ingress.flatMap((rule) =>
@@ -148,7 +148,7 @@ chartTest('clients reach gateway and voice from where an operator says, and nowh
   ]);
 });
 
-chartTest('every rule names whom it is for, but that of the public port', async (t) => {
+chartTest('every rule except that of the public port lists its peers', async (t) => {
   for (const example of ['small', 'production']) {
     for (const { metadata, spec } of ofKind(await render(example), 'NetworkPolicy')) {
       const open = [...spec.ingress, ...spec.egress].filter(({ from, to }) => !(from ?? to)?.length);
@@ -161,7 +161,7 @@ chartTest('every rule names whom it is for, but that of the public port', async 
   }
 });
 
-test('a unit with the address of something outside declares that it calls out', (t) => {
+test('a unit with a setting for an outside address declares that it calls out', (t) => {
   const own = /^(RESET_URL|PARLEY_PUBLIC_URL|VOICE_PUBLIC_URL)$|_(?:GRAPH|HTTP)_URL$|DATABASE_URL$/;
   const withAddress = units.filter((unit) =>
     settingsOfUnit(unit).own.some(({ name, type }) => type === 'URL' && !own.test(name)),

@@ -6,7 +6,7 @@ import { helm, type Rule, render } from './render.ts';
 
 const chartTest = await testWith(helm);
 
-chartTest('operators have a pod of the commands only where values say so', async (t) => {
+chartTest("there is a pod for operators' commands only if values enable it", async (t) => {
   const names = async (set: object) => (await render('production', set)).filter((each) => unitOf(each) === 'operator');
   t.deepEqual(await names({}), []);
   t.is((await names({ 'operator.enabled': true })).length, 2);

@@ -14,7 +14,7 @@ for (const releases of [
   ['team', 'team-parley', 'team-parley-parley'],
   [`${'long-'.repeat(9)}one`, `${'long-'.repeat(9)}two`],
 ])
-  chartTest(`releases in one namespace have nothing of the same name: ${releases.join(', ')}`, async (t) => {
+  chartTest(`releases in one namespace share no names: ${releases.join(', ')}`, async (t) => {
     const names = (await renderAll(...releases)).flatMap((manifests) =>
       manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
     );
@@ -22,7 +22,7 @@ for (const releases of [
     for (const name of names) t.false(name.startsWith('Service ') && name.length > 'Service '.length + 63, name);
   });
 
-chartTest('what one release selects is its own, and so is whom its policies let in and out', async (t) => {
+chartTest('selectors and policies of a release match only its own pods', async (t) => {
   const [, own = [], others = []] = await renderAll('parley', 'parley-a', 'parley-b');
   const labelled = [...own, ...others].map(({ metadata }) => metadata.labels['app.kubernetes.io/instance']);
   t.deepEqual([...new Set(labelled)], ['parley-a', 'parley-b']);

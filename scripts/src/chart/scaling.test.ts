@@ -45,7 +45,7 @@ chartTest('Kafka consumers are scaled by their groups and topics, turns and jobs
   ]);
 });
 
-chartTest('without KEDA units are scaled by the CPU that they use of what they request', async (t) => {
+chartTest('without KEDA, units are scaled by the used share of their requested CPU', async (t) => {
   const values = { autoscaling: { enabled: true, maxReplicas: 9, targetCPUUtilizationPercentage: 71 } };
   const scalers = ofKind(
     await render('small', { defaults: values, 'units.agent.replicas': 4 }),
@@ -96,7 +96,7 @@ chartTest('KEDA reaches Kafka as the units do: by TLS, their authorities and the
   t.like(plain, { trigger: { tls: undefined, sasl: undefined }, authentication: undefined });
 });
 
-chartTest('KEDA signs in to Prometheus only where that is set, and then by both of its parts', async (t) => {
+chartTest('KEDA authenticates at Prometheus only if both values are set', async (t) => {
   const prometheusOf = async (authentication: object) => {
     const set = Object.entries(authentication).map(([name, value]) => [`keda.prometheusAuthentication.${name}`, value]);
     const manifests = await render('production', Object.fromEntries(set));

@@ -35,7 +35,7 @@ const session = {
     }`,
 };
 
-test('what an operation needs stands on the supergraph with its arguments', (t) => {
+test('the supergraph contains the directives of operations with their arguments', (t) => {
   const schema = buildASTSchema(parse(composeSupergraph([agent, session])), { assumeValidSDL: true });
   const directives = (type: OperationTypeNode, field: string) => {
     const node = schema.getRootType(type)?.getFields()[field]?.astNode;
@@ -52,11 +52,11 @@ test('what an operation needs stands on the supergraph with its arguments', (t) 
   t.deepEqual(directives(OperationTypeNode.SUBSCRIPTION, 'sessionEvents'), ['@access(by: [JWT, SESSION_TOKEN])']);
 });
 
-test('a subgraph is routed to by its name alone', (t) => {
+test('the routing URL of a subgraph contains only its name', (t) => {
   t.regex(composeSupergraph([agent, session]), /@join__graph\(name: "agent", url: "http:\/\/agent\.invalid"\)/);
 });
 
-test('root fields without @access do not compose, and all are named with their subgraph', (t) => {
+test('composition fails for root fields without @access, and names all of them with their subgraph', (t) => {
   const sdl = `${agent.sdl} extend type Mutation { open: Boolean! }`;
   const other = { ...session, sdl: session.sdl.replace(' @access(by: [])', '') };
   t.throws(() => composeSupergraph([{ name: 'agent', sdl }, other]), {
@@ -64,7 +64,7 @@ test('root fields without @access do not compose, and all are named with their s
   });
 });
 
-test('subgraphs that contradict each other do not compose, and the error says where', (t) => {
+test('composition fails for subgraphs that contradict each other, and names the place', (t) => {
   const sdl = session.sdl.replace('resolvable: false) {', 'resolvable: false) { name: Int! @shareable');
   t.throws(() => composeSupergraph([agent, { name: 'session', sdl }]), { message: /AgentDto\.name/ });
 });

@@ -20,11 +20,11 @@ const compared = (changes: Partial<typeof good>, more = '') => {
   return differences(contract, readFieldRules(sdl));
 };
 
-test('directives that say what the contract says differ in nothing', (t) => {
+test('directives that match the contract have no differences', (t) => {
   t.deepEqual(compared({}), []);
 });
 
-test('each rule that differs from the contract is named, with both sides', (t) => {
+test('each rule that differs from the contract is reported, with both values', (t) => {
   t.deepEqual(compared({ read: '@access(by: [JWT], whileSuspended: false, whileLimited: true) @longBody' }), [
     'Query.read: by is ["JWT"], by the contract ["API_KEY","JWT"]',
     'Query.read: whileSuspended is false, by the contract true',
@@ -42,7 +42,7 @@ test('each rule that differs from the contract is named, with both sides', (t) =
   ]);
 });
 
-test('an operation that is not served, or served before the contract says so, is named', (t) => {
+test('an operation that is missing in the schema or in the contract is reported', (t) => {
   t.deepEqual(differences(contract, new Map()).length, 3);
   t.deepEqual(compared({}, 'later: Int @access(by: [JWT]) @longBody other: Int @access(by: [])'), [
     'Mutation.later is served, and gateway/contract.json does not say so: if the contract has it so, add "served": true to its entry',
@@ -50,7 +50,7 @@ test('an operation that is not served, or served before the contract says so, is
   ]);
 });
 
-test('the entry that is to be added says what the directives say', (t) => {
+test('the suggested entry corresponds to the directives', (t) => {
   const fields = { query: '@access(by: [JWT])', long: '@access(by: [], whileSuspended: false) @longBody' };
   const rules = readFieldRules(`type Query { query: Int ${fields.query} long: Int ${fields.long} }`);
   const entries = differences(new Map(), rules).map((line) => JSON.parse(`{${line.replace(/.*?, add /u, '')}}`));
@@ -61,7 +61,7 @@ test('the entry that is to be added says what the directives say', (t) => {
   t.deepEqual(differences(new Map(entries.flatMap((entry) => Object.entries(entry))), rules), []);
 });
 
-test('what is written down here is held against the contract’s document', (t) => {
+test('the file is compared with the contract’s document', (t) => {
   const leave = { operation: 'leave', kind: 'mutation', auth: ['JWT'] } satisfies DocumentedOperation;
   t.deepEqual(unlikeDocument(contract, [leave]), []);
   t.deepEqual(unlikeDocument(contract, [{ ...leave, auth: [], throttle: { requests: 1, windowSeconds: 2 } }]), [
@@ -71,7 +71,7 @@ test('what is written down here is held against the contract’s document', (t) 
   t.deepEqual(unlikeDocument(contract, [{ ...leave, kind: 'query' }]), ['Query.leave is not in gateway/contract.json']);
 });
 
-test('the contract is written down with nothing that no rule knows', (t) => {
+test('the file contains no keys that the rules do not define', (t) => {
   const known =
     'served by whileSuspended whileLimited withoutTenant throttle longBody sentOnce longRunning callsPerTenant passedThrough changesCaller changesTenant'.split(
       ' ',

@@ -37,7 +37,7 @@ async function watched(t: ExecutionContext, files = usual) {
   return { at, write, next, leave };
 }
 
-test('what runs, protos and schemas included, counts as source, each file once however often it is written', async (t) => {
+test('sources include protos and schemas, and a file that is written several times is reported once', async (t) => {
   const { write, next, leave } = await watched(t);
   const sources = ['gateway/src/main.ts', 'protos/parley/a.proto', 'services/agent/src/schema.graphql'];
   write(...sources, ...sources);
@@ -50,7 +50,7 @@ test('what runs, protos and schemas included, counts as source, each file once h
   t.is(await leave(), undefined);
 });
 
-test('files that editors replace by renaming, new folders, and folders that go and come back are seen again and again', async (t) => {
+test('changes are seen in files replaced by renaming, in new folders, and in folders that are deleted and created again', async (t) => {
   const { at, write, next } = await watched(t);
   for (let save = 0; save < 3; save += 1) {
     write('gateway/src/main.ts~');
@@ -69,7 +69,7 @@ test('files that editors replace by renaming, new folders, and folders that go a
   }
 });
 
-test('every workspace is watched whose code the mesh runs', async (t) => {
+test('all workspaces whose code the mesh runs are watched', async (t) => {
   const files = runningSources();
   t.true(files.length > 10);
   const { write, next } = await watched(t, files);

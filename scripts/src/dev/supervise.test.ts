@@ -67,7 +67,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
   };
 }
 
-test('a change starts it anew, once the old one has gone', async (t) => {
+test('a change restarts the process after the old one has exited', async (t) => {
   const dev = supervised(t);
   await dev.starts(1);
   dev.change('a.ts', 'b.ts');
@@ -77,7 +77,7 @@ test('a change starts it anew, once the old one has gone', async (t) => {
   t.deepEqual(dev.said, ['a.ts and 1 more changed, starting anew']);
 });
 
-test('a step that fails leaves the old one running, and is tried again with the next change', async (t) => {
+test('a failed step leaves the old process running, and is repeated after the next change', async (t) => {
   const dev = supervised(t);
   await dev.starts(1);
   writeFileSync(dev.bad, '');
@@ -93,7 +93,7 @@ test('a step that fails leaves the old one running, and is tried again with the 
   t.deepEqual(dev.lines(), ['started', 'stopped', 'started']);
 });
 
-test('a step that fails before the first start waits for a change', async (t) => {
+test('after a step that fails before the first start, the supervisor waits for a change', async (t) => {
   const dev = supervised(t, { failing: true });
   await dev.says(/^compose failed; what runs/u);
   t.deepEqual(dev.lines(), []);
@@ -102,7 +102,7 @@ test('a step that fails before the first start waits for a change', async (t) =>
   await dev.starts(1);
 });
 
-test('one that ends by itself is reported, and the next change starts it again', async (t) => {
+test('a process that exits by itself is reported, and the next change restarts it', async (t) => {
   const dev = supervised(t);
   await dev.starts(1);
   process.kill(Number(readFileSync(dev.lock, 'utf8')), 'SIGKILL');
@@ -113,7 +113,7 @@ test('one that ends by itself is reported, and the next change starts it again',
   t.deepEqual(dev.lines(), ['started', 'started']);
 });
 
-test('the end waits for the process, whose exit code it takes', async (t) => {
+test('the supervisor waits for the process to exit, and uses its exit code', async (t) => {
   const dev = supervised(t);
   await dev.starts(1);
   dev.stop();

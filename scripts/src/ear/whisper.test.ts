@@ -76,7 +76,7 @@ async function listening(t: ExecutionContext, env: Record<string, string> = {}) 
 
 const wordsOf = (text: string) => text.toLowerCase().match(/[a-z']+/gu) ?? [];
 
-earTest('what eSpeak NG says, Whisper writes down: most words are right', async (t) => {
+earTest('Whisper transcribes most words of eSpeak NG correctly', async (t) => {
   t.timeout(600_000);
   const { ask, hear } = await listening(t);
   let said = 0;
@@ -98,7 +98,7 @@ earTest('what eSpeak NG says, Whisper writes down: most words are right', async 
 
 const clip = (extension: string) => readFileSync(join(root, 'services/voice/test/clips', `thanks.${extension}`));
 
-earTest('each encoding is understood, PCM without a header too', async (t) => {
+earTest('all encodings are accepted, including PCM without a header', async (t) => {
   t.timeout(600_000);
   const { hear } = await listening(t);
   const clips: [string, Buffer, object?][] = [
@@ -114,7 +114,7 @@ earTest('each encoding is understood, PCM without a header too', async (t) => {
   }
 });
 
-earTest('silence has no words; what is no such audio, too long, or of another language is refused', async (t) => {
+earTest('silence has an empty transcript; invalid audio, long clips and other languages are refused', async (t) => {
   t.timeout(600_000);
   const { ask, hear } = await listening(t);
   t.is((await hear(Buffer.alloc(96_000), 'LINEAR16')).transcript, '');
@@ -131,7 +131,7 @@ earTest('silence has no words; what is no such audio, too long, or of another la
   t.regex(await message(clip('mp3'), 'MP3', 'de-DE'), /must be English/u);
 });
 
-earTest('one that takes too long is ended and unavailable', async (t) => {
+earTest('a transcription that takes too long is cancelled and unavailable', async (t) => {
   const { ask } = await listening(t, { VOICE_PROVIDER_TIMEOUT_MS: '20' });
   const request = { audioBase64: clip('mp3').toString('base64'), audioEncoding: 'MP3', languageCode: 'en' };
   t.is((await ask('/stt', request)).status, 503);
@@ -160,7 +160,7 @@ function ears(): Ear[] {
 }
 
 // The test is serial, so that all transcribing processes are its own.
-earTestAlone('a client that leaves in the middle of a clip ends its process, and the next one is served', async (t) => {
+earTestAlone('a client that disconnects during a clip ends its process, and the next client is served', async (t) => {
   t.timeout(600_000);
   const { ask, hear } = await listening(t);
   const minute = Buffer.concat([clip('wav'), ...Array.from({ length: 25 }, () => clip('wav').subarray(44))]);

@@ -66,7 +66,7 @@ test('a page has the credential, throttle, arguments, errors, example and types 
   t.true(page.includes('Queries:\n[lamp](#lamp)\n\nMutations:\n[changeLamp](#changelamp)\n'));
 });
 
-test('a page is written without what an operation lacks, which is named', (t) => {
+test('missing parts of an operation are reported, and the page is generated without them', (t) => {
   const without: [Partial<ApiPageSources>, string[]][] = [
     [
       { contract: new Map() },
@@ -89,7 +89,7 @@ test('a page is written without what an operation lacks, which is named', (t) =>
   }
 });
 
-test('the listed errors are of served operations, and services have their reasons', (t) => {
+test('listed errors belong to served operations, and their reasons exist in services', (t) => {
   const errors = readApiErrors();
   const served = [...readContract()].filter(([, rule]) => rule.served).map(([name]) => name.split('.')[1] ?? '');
   t.deepEqual([...errors.keys()].toSorted(), served.toSorted());

@@ -19,7 +19,7 @@ function checkoutWith(t: ExecutionContext, compose: string): string {
   return root;
 }
 
-test('a unit that is listed has a service, with the ports, engines, addresses and memory that it declares', (t) => {
+test('a listed unit has a service with the ports, engines, addresses and memory that it declares', (t) => {
   const root = checkoutWith(t, 'services:\n  # <units, by scripts/generate>\n  old: {}\n  # </units>\n  redis: {}\n');
   const [parser] = units.filter(({ name }) => name === 'parser');
   const [file] = composeServices(root, parser ? [parser] : t.fail());
@@ -45,7 +45,7 @@ test('a unit that is listed has a service, with the ports, engines, addresses an
   t.regex(text, /\n {2}identity:\n(?: {4}.*\n)*? {4}mem_limit: 512m\n/u);
 });
 
-test('without the place for them nothing is written', (t) => {
+test('a file without markers is an error', (t) => {
   const root = checkoutWith(t, 'services: {}\n');
   t.throws(() => composeServices(root, units), { message: /compose\.yaml has no place for the services of units/ });
 });

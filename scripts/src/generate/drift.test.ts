@@ -14,7 +14,7 @@ function folderOf(t: ExecutionContext, files: Record<string, string>): string {
   return folder;
 }
 
-test('a generated file that differs, is missing or is left over is named', (t) => {
+test('a generated file that differs, is missing or is no longer generated is reported', (t) => {
   const expected = folderOf(t, { 'a/same.ts': '1', 'a/changed.ts': '1', 'missing.ts': '1' });
   const present = folderOf(t, { 'a/same.ts': '1', 'a/changed.ts': '2', 'b/left-over.ts': '1' });
 

@@ -11,7 +11,7 @@ const sdl = `
   type Query { place(id: ID!): Place @access(by: []) places(first: Int = null): [Place!]! @access(by: [JWT]) }
   type Mutation { makePlace(input: NewPlace!): Place! @access(by: [JWT]) }`;
 
-test('enums, inputs and arguments become types, and nothing is left of directives', async (t) => {
+test('enums, inputs and arguments become types, without directives', async (t) => {
   const { types, resolvers } = await typesOf(sdl);
   t.regex(types, /export type Purpose =\s+\/\*\* To work. \*\/\s+\| 'WORK'\s+\| 'PLAY';/);
   t.regex(types, /export type NewPlace = \{\s+name: Scalars\['String'\]\['input'\];\s+purpose\?: InputMaybe<Purpose>;/);
@@ -20,7 +20,7 @@ test('enums, inputs and arguments become types, and nothing is left of directive
   t.notRegex(types + resolvers, /CredentialKind|AccessDirective/);
 });
 
-test('every root field has to be resolved, with the context of the service', async (t) => {
+test("every root field requires a resolver, with the service's context", async (t) => {
   const { resolvers } = await typesOf(sdl, { hasContext: true });
   t.regex(resolvers, /import type \{ Context \} from '\.\.\/context\.ts'/);
   t.regex(
@@ -29,26 +29,26 @@ test('every root field has to be resolved, with the context of the service', asy
   );
 });
 
-test('resolvers of a service without a context of its own get its ports', async (t) => {
+test('resolvers of a service without its own context get its ports', async (t) => {
   const { resolvers } = await typesOf(sdl, { hasPorts: true });
   t.regex(resolvers, /import type \{ Ports \} from '\.\.\/\.\.\/ports\.ts'/);
   t.regex(resolvers, /import type \{ PortsContext \} from '@parley\/subgraph\/subgraph'/);
   t.regex(resolvers, /<ContextType = PortsContext<Ports>/);
 });
 
-test('resolvers of a service without ports get what every subgraph has', async (t) => {
+test('resolvers of a service without ports get the common context of subgraphs', async (t) => {
   const { resolvers } = await typesOf(sdl);
   t.regex(resolvers, /import type \{ GraphContext \} from '@parley\/subgraph\/subgraph'/);
   t.regex(resolvers, /<ContextType = GraphContext,/);
   t.notRegex(resolvers, /Ports/);
 });
 
-test('an argument that is null by default may be null', async (t) => {
+test('an argument with the default null is nullable', async (t) => {
   const { resolvers } = await typesOf(sdl);
   t.regex(resolvers, /places\?: Resolver<.*, Partial<Types\.QueryPlacesArgs>>;/);
 });
 
-test('a type that mappers.ts exports is given to its resolvers, references included, and the others as the schema has them', async (t) => {
+test("resolvers and references get the types that mappers.ts exports, and otherwise the schema's types", async (t) => {
   const mappers = `/** No Visit here. */ export type { Location as Place } from '../location.ts';`;
   const { resolvers } = await typesOf(sdl, { mappers });
   t.regex(resolvers, /import type \{ Place \} from '\.\.\/mappers\.ts'/);
@@ -58,7 +58,7 @@ test('a type that mappers.ts exports is given to its resolvers, references inclu
   t.regex(resolvers, /__resolveReference\?: ReferenceResolver</);
 });
 
-test('Node runs the output as it is: types alone', async (t) => {
+test('the output contains only types, so that Node can run it unchanged', async (t) => {
   const { types, resolvers } = await typesOf(sdl);
   for (const text of [types, resolvers])
     t.is(

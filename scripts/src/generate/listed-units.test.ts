@@ -9,7 +9,7 @@ const units = [
   { name: 'gateway', folder: 'gateway' },
 ];
 
-test('a page links all units between its markers, and one without markers stays as it is', (t) => {
+test('a page links all units between its markers, and a page without markers does not change', (t) => {
   const page = (links: string) => `Before\n\n<!-- units -->\n${links}<!-- end of units -->\n\nAfter\n`;
   const links = '\n[gateway](gateway/README.md) ·\n[identity](services/identity/README.md)\n\n';
   t.is(withUnitLinks(page(''), units), page(links));
@@ -17,7 +17,7 @@ test('a page links all units between its markers, and one without markers stays 
   t.is(withUnitLinks('Before\n', units), 'Before\n');
 });
 
-test('the list of units depends on each unit beside what it has already', (t) => {
+test('the list of units depends on every unit, and keeps its other dependencies', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'parley-units-'));
   t.teardown(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, 'deploy/units'), { recursive: true });

@@ -32,7 +32,7 @@ const gatewayList = `
 
 `;
 
-test('a list is written between its markers, and a page that has it already stays as it is', (t) => {
+test('a list is written between its markers, and a page with the current list does not change', (t) => {
   const root = checkout(t, {
     'SETTINGS.md': markers('shared'),
     'gateway/SETTINGS.md': markers('gateway', gatewayList),
@@ -50,7 +50,7 @@ test('a list is written between its markers, and a page that has it already stay
   );
 });
 
-test('a page links to the lists of all units, each where it is', (t) => {
+test('a page links to the lists of all units in their pages', (t) => {
   const page = (links: string) => `${markers('shared')}<!-- pages of units -->\n${links}<!-- end of pages -->\n`;
   const root = checkout(t, { 'SETTINGS.md': page(''), 'gateway/README.md': markers('gateway') });
   const text = settingsLists(root, settings).find(({ path }) => path === 'SETTINGS.md')?.text ?? '';

@@ -19,7 +19,7 @@ function checkout(t: ExecutionContext, page: string): string {
 const picture = '\n```mermaid\nflowchart TD\n  start(( )) --> n0\n  n0(["a<br/><small>response</small>"])\n```\n\n';
 const page = (between: string) => `# A\n\n<!-- workflow: bot.json -->\n${between}<!-- end of workflow -->\n\nMore.\n`;
 
-test('a picture is drawn between its markers, and a page that has it already stays as it is', (t) => {
+test('a picture is drawn between its markers, and a page with the current picture does not change', (t) => {
   for (const between of ['', 'An old one.\n', picture]) {
     t.deepEqual(workflowPictures(checkout(t, page(between))), [
       { path: 'services/agent/examples/README.md', text: page(picture) },
@@ -27,12 +27,12 @@ test('a picture is drawn between its markers, and a page that has it already sta
   }
 });
 
-test('a run is drawn over it', (t) => {
+test('a run is drawn over the picture', (t) => {
   const root = checkout(t, '<!-- workflow: bot.json, run: run.json -->\n<!-- end of workflow -->\n');
   t.regex(workflowPictures(root)[0]?.text ?? '', /\n {2}class n0 taken\n```\n\n<!-- end/u);
 });
 
-test('a picture of a file that is not there is an error', (t) => {
+test('a picture of a missing file is an error', (t) => {
   const root = checkout(t, '<!-- workflow: other.json -->\n<!-- end of workflow -->\n');
   t.throws(() => workflowPictures(root), { message: /examples\/README\.md has a picture of other\.json/u });
 });

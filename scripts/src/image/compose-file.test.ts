@@ -42,7 +42,7 @@ async function secrets(into: string): Promise<Record<string, string>> {
   return parseEnv(readFileSync(join(into, 'parley.env'), 'utf8')) as Record<string, string>;
 }
 
-composeTest('each unit has a service, by its image and without rights', async (t) => {
+composeTest('each unit has a service with its image and without privileges', async (t) => {
   const all = await services();
   for (const name of unitNames) {
     const { image, build, entrypoint, read_only, cap_drop, mem_limit } = all[name] ?? t.fail(name);
@@ -58,7 +58,7 @@ composeTest('each unit has a service, by its image and without rights', async (t
   t.deepEqual(all.topics?.command, ['topics', '--replication', '1']);
 });
 
-composeTest('the database has pgvector as new as the schemas need it', async (t) => {
+composeTest("the database's version of pgvector is new enough for the schemas", async (t) => {
   const [, version = ''] = /pgvector:([\d.]+)-/u.exec((await services()).postgres?.image ?? '') ?? [];
   const needed = units.flatMap(({ schema }) => schema?.extensions?.vector ?? []);
   t.true(needed.length > 0);
@@ -66,7 +66,7 @@ composeTest('the database has pgvector as new as the schemas need it', async (t)
     t.true(version.localeCompare(minimum, 'en', { numeric: true }) >= 0, `${version} < ${minimum}`);
 });
 
-composeTest('each unit accepts the environment that it gets, and reads all of it', async (t) => {
+composeTest('each unit accepts its environment and reads all variables', async (t) => {
   const [all, keys] = [await services(), await secrets(emptyFolder(t))];
   for (const unit of units as readonly ListedUnit[]) {
     const { environment = {} } = all[unit.name] ?? {};
@@ -96,7 +96,7 @@ async function servicesWith(t: ExecutionContext, settings: Record<string, string
   return services(own);
 }
 
-composeTest('what is written into .env counts, whatever the file itself says', async (t) => {
+composeTest('values in .env override those of the file', async (t) => {
   const settings = {
     PARLEY_PUBLIC_URL: 'https://parley.example.com',
     RESET_URL: 'https://www.example.com/reset',
@@ -110,7 +110,7 @@ composeTest('what is written into .env counts, whatever the file itself says', a
   for (const name of [...unitNames, 'migrate', 'topics']) t.like(all[name]?.environment, settings, name);
 });
 
-composeTest('what people open in a browser is at the public addresses that are set, or on this machine', async (t) => {
+composeTest("URLs for browsers use the configured public addresses, or this machine's", async (t) => {
   const settings = { PARLEY_PUBLIC_URL: 'https://parley.example.com', S3_ENDPOINT: 'https://s3.example.com' };
   for (const [changed, reset, files] of [
     [settings, 'https://parley.example.com/reset-password', 'https://s3.example.com'],
@@ -124,7 +124,7 @@ composeTest('what people open in a browser is at the public addresses that are s
 
 const endpointOf: Record<string, UsedEndpoint['endpoint']> = { RPC: 'rpc', GRAPH: 'graph', HTTP: 'public' };
 
-composeTest('units listen where others look for them', async (t) => {
+composeTest('units listen at the addresses that other units call', async (t) => {
   const all = await services();
   for (const unit of units as readonly ListedUnit[]) {
     const { environment = {} } = all[unit.name] ?? {};
@@ -141,14 +141,14 @@ composeTest('units listen where others look for them', async (t) => {
   }
 });
 
-composeTest('the secrets that services read are those that the first start writes', async (t) => {
+composeTest('services read exactly the secrets that the first start writes', async (t) => {
   const into = emptyFolder(t);
   await secrets(into);
   const named = readFileSync(join(folder, 'compose.yaml'), 'utf8').matchAll(/\/secrets\/([\w.-]+)/gu);
   t.deepEqual([...new Set([...named].map(([, name = '']) => name))].toSorted(), readdirSync(into).toSorted());
 });
 
-composeTest('the S3 service is that of local servers, found by its name and with the keys of the units', async (t) => {
+composeTest("the S3 service is the one of local servers, has its own name as host, and the units' keys", async (t) => {
   const [into, all] = [emptyFolder(t), await services()];
   const { S3_SECRET_ACCESS_KEY } = await secrets(into);
   const { version } = JSON.parse(readFileSync(join(root, 'deploy/servers/engines/s3/engine.json'), 'utf8'));
@@ -170,7 +170,7 @@ composeTest('the S3 service is that of local servers, found by its name and with
   t.true(readdirSync(join(into, 'data')).includes(all.knowledge?.environment?.S3_BUCKET ?? ''));
 });
 
-composeTest('keys and passwords are in no file of the checkout, and made once', async (t) => {
+composeTest('keys and passwords are in no file of the checkout, and are created once', async (t) => {
   for (const [name, { environment = {} }] of Object.entries(await services())) {
     const words = Object.keys(environment).filter((key) => /PASSWORD(?!_FILE)|SECRET|_KEYS?$|TOKEN/u.test(key));
     t.deepEqual(words, [], name);

@@ -16,7 +16,7 @@ dockerTest('the Dockerfile passes hadolint', async (t) => {
   t.is(await exec(join(tools, dockerTools.folder, 'hadolint'), [dockerfile]), '');
 });
 
-test('an image has the Node of the lockfile, which knows the flags of the entry point', async (t) => {
+test("an image has the lockfile's Node, which supports the flags of the entry point", async (t) => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const [, version] =
     /^ARG NODE_IMAGE=docker\.io\/library\/node:([\d.]+)-/mu.exec(readFileSync(dockerfile, 'utf8')) ?? [];
@@ -26,7 +26,7 @@ test('an image has the Node of the lockfile, which knows the flags of the entry 
   t.is(await exec(process.execPath, [...flags, '-p', '1']), '1\n');
 });
 
-test('an image has the tree that the build has made, and the script of its health check', (t) => {
+test('an image has the tree that the build creates, and the script of its health check', (t) => {
   const [, build = '', image = ''] = readFileSync(dockerfile, 'utf8')
     .replaceAll(/\\\n\s*/gu, '')
     .split(/^FROM /mu);
@@ -45,7 +45,7 @@ test('an image has the tree that the build has made, and the script of its healt
   t.deepEqual(JSON.parse(command), ['node', basename(script)]);
 });
 
-chartTest('a process finds its home and its data in the one folder that it may write', async (t) => {
+chartTest('home and data of a process are in its only writable folder', async (t) => {
   const mounts = containerOf(await render(undefined, requiredValues), 'gateway')?.volumeMounts ?? [];
   const writable = mounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath);
   const { HOME = '', PARLEY_DATA_DIR = '', ...others } = imageEnvironment();

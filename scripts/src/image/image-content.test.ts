@@ -12,7 +12,7 @@ test('there is an image of every unit, and one of the commands', (t) => {
   t.deepEqual(imageNames(root).toSorted(), [...unitNames, 'commands'].toSorted());
 });
 
-test('the image of a unit has its sources and none of another unit, of a test or of a tool', (t) => {
+test('the image of a unit contains its sources, and no sources of other units, tests or tools', (t) => {
   for (const { name, folder } of units) {
     const { main, files } = imageContent(root, name);
     t.is(main, `${folder}/src/main.ts`);
@@ -26,7 +26,7 @@ test('the image of a unit has its sources and none of another unit, of a test or
   t.true(imageContent(root, 'identity').files.includes('services/identity/src/passwords/common-passwords/list.txt'));
 });
 
-test('of packages that have much that is not used, an image has the files that a unit names, and their licences', (t) => {
+test('of packages with many unused files, an image contains the files that the unit lists, and the licences', (t) => {
   const { packageFiles } = imageContent(root, 'export');
   const patterns = Object.entries(packageFiles).flatMap(([name, kept]) => kept.map((pattern) => `${name}/${pattern}`));
   const isKept = (path: string) => patterns.some((pattern) => matchesGlob(path, pattern));
@@ -64,7 +64,7 @@ function isIgnored(file: string): boolean {
   return last !== undefined && !last.startsWith('!');
 }
 
-test('a build gets what images are made of, and no packages, data, history or secrets', (t) => {
+test("a build's context contains the sources of images, and no packages, data, history or secrets", (t) => {
   const contents = imageNames(root).map((name) => imageContent(root, name));
   const needed = contents.flatMap(({ files, workspaces }) => [
     ...files,

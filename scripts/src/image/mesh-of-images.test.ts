@@ -46,7 +46,7 @@ async function releases(t: ExecutionContext, engines: Record<string, string>, co
 }
 
 // Runs with `--faults` only, because installing all units twice takes minutes.
-imageTest?.('images as the chart has them are upgraded and rolled back under load, and no request fails', async (t) => {
+imageTest?.('images under the chart are upgraded and rolled back under load, and no request fails', async (t) => {
   t.timeout(1_800_000);
   const servers = await startServers({ only: ['postgres', 'redis', 'kafka', 's3'] });
   t.teardown(() => servers.stop());

@@ -35,12 +35,16 @@ async function emptyDatabase(t: { teardown(end: () => Promise<unknown>): void },
 
 // Tests identity, because it calls no other unit and consumes no events of other tests on these servers. mesh-of-images.test.ts tests all
 // units.
-imageTest?.('a unit runs from its image alone, as the chart has it, and drains in its grace period', async (t) => {
+imageTest?.('a unit runs from its image alone under the chart, and drains in its grace period', async (t) => {
   t.timeout(180_000);
   const database = await emptyDatabase(t, TEST_DATABASE_URL ?? '');
   const own = schemas.filter(({ name }) => name === 'identity');
   await migrateAll(own, { DATABASE_URL: database }, () => undefined);
-  const engines = { DATABASE_URL: database, REDIS_URL: TEST_REDIS_URL ?? '', KAFKA_BROKERS: TEST_KAFKA_BROKERS ?? '' };
+  const engines = {
+    DATABASE_URL: database,
+    REDIS_URL: TEST_REDIS_URL ?? '',
+    KAFKA_BROKERS: TEST_KAFKA_BROKERS ?? '',
+  };
   const { env, limitMb, ports } = await chartEnvironment('identity', engines);
   const image = startImage(t, await imageFolder(t, ['identity']), { name: 'identity', env, limitMb });
 

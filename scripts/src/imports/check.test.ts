@@ -117,7 +117,7 @@ test('packages that depend on each other in a circle are found', async (t) => {
   t.deepEqual(violations, ['package-cycle: @parley/kernel, @parley/rpc']);
 });
 
-test('a workspace may import only what its package.json names', async (t) => {
+test('a workspace may import only packages in its package.json', async (t) => {
   const manifest = manifestWith(['@parley/rpc', '@parley/kernel', 'nice-grpc'], '@parley/session');
   t.deepEqual(await violationsWith(t, { 'services/session/package.json': manifest }), [
     'undeclared-dependency: services/session/src/cursor.ts → graphql',
@@ -126,7 +126,7 @@ test('a workspace may import only what its package.json names', async (t) => {
   ]);
 });
 
-test('an import by a path is one of the package that has the file', async (t) => {
+test("an import by path counts as an import of the file's package", async (t) => {
   const violations = await violationsWith(t, {
     'gateway/src/main.ts': "import '../../services/chassis/rpc/src/client.ts'; import './gateway.ts';",
     'scripts/package.json': manifestWith(['@parley/mesh'], '@parley/scripts'),
@@ -137,7 +137,7 @@ test('an import by a path is one of the package that has the file', async (t) =>
   ]);
 });
 
-test('every file is in a workspace that says what it may import, in whatever folder of it', async (t) => {
+test('files in every folder of a workspace are checked, and files outside workspaces are reported', async (t) => {
   const violations = await violationsWith(t, {
     'protos/announcements.ts': "import 'kafkajs'; import 'graphql';",
     'protos/package.json': manifestWith(['graphql'], '@parley/protos'),
@@ -149,7 +149,7 @@ test('every file is in a workspace that says what it may import, in whatever fol
   ]);
 });
 
-test('a checkout that keeps to the arrows has no forbidden import', async (t) => {
+test('a checkout that follows the import rules has no violations', async (t) => {
   t.deepEqual(await violationsWith(t, {}), []);
 });
 

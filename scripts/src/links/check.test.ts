@@ -15,7 +15,7 @@ function problems(t: ExecutionContext, files: Record<string, string>): string[] 
   return checkLinks(root, ['gateway', 'services']).problems;
 }
 
-test('links to files, folders, headings and other hosts are right', (t) => {
+test('links to existing files, folders and headings, and to other hosts, are accepted', (t) => {
   const files = {
     'README.md':
       '# Start here\n\n[a](gateway/README.md) [b](gateway) [c](gateway#one-call) [d](#start-here) [e](https://example.com/none.md)',
@@ -38,7 +38,7 @@ test('a link to a missing file, folder or heading is reported with its page', (t
   ]);
 });
 
-test('a link in a table and one by reference are read', (t) => {
+test('links in tables and links by reference are checked', (t) => {
   const page = '| a |\n| - |\n| [x](gone.md) |\n\n[y][ref]\n\n[ref]: ../gone.md';
   t.deepEqual(problems(t, { 'gateway/README.md': page }), [
     'gateway/README.md: no file gone.md',
@@ -50,7 +50,7 @@ test('a link to a file outside the checkout is reported', (t) => {
   t.deepEqual(problems(t, { 'README.md': '[a](../)' }), ['README.md: no file ../']);
 });
 
-test('a code span names a file from the root, its page or any folder', (t) => {
+test('a code span may name a file relative to the root, to its page or to any folder', (t) => {
   const files = {
     'gateway/README.md':
       '`src/limits/throttle.ts` `limits/throttle.ts` `throttle.ts` `gateway/src/` `src/*.ts` `a/b` `x.json`',
@@ -59,7 +59,7 @@ test('a code span names a file from the root, its page or any folder', (t) => {
   t.deepEqual(problems(t, files), []);
 });
 
-test('a code span with the path of a file that moved is reported, in a block of code it is not', (t) => {
+test('the path of a moved file is reported in a code span, but not in a code block', (t) => {
   const page = '`http/throttle.ts` `src/old/` `queue.ts`\n\n```sh\nnode http/throttle.ts\n```';
   t.deepEqual(problems(t, { 'gateway/README.md': page, 'gateway/src/limits/throttle.ts': '' }), [
     'gateway/README.md: no file http/throttle.ts',
@@ -68,7 +68,7 @@ test('a code span with the path of a file that moved is reported, in a block of 
   ]);
 });
 
-test('a source that names a missing page is reported, a test is not', (t) => {
+test('the path of a missing page is reported in sources, but not in tests', (t) => {
   const files = {
     'services/agent/README.md': '',
     'services/agent/src/main.ts':

@@ -37,7 +37,7 @@ test('the lockfile names no host of a registry', (t) => {
   t.deepEqual(entriesWithHost(committed()), []);
 });
 
-test('npm ci refuses a lockfile that lacks an optional package, and takes it once completed, as it stands here', async (t) => {
+test('npm ci rejects a lockfile that lacks an optional package, and accepts the completed one', async (t) => {
   const lacking = without(committed(), '@biomejs/cli-darwin-arm64');
   await t.throwsAsync(npmCi(t, lacking), { message: /Missing: @biomejs\/cli-darwin-arm64@/ });
   const completed = complete(lacking);
@@ -57,7 +57,7 @@ test('an added package is restricted to the platform in its name', (t) => {
   });
 });
 
-test('a second version of the same package goes below the parent that names it', (t) => {
+test('a second version of a package is nested below the parent that requires it', (t) => {
   const { packages } = complete({
     lockfileVersion: 3,
     packages: {
@@ -71,7 +71,7 @@ test('a second version of the same package goes below the parent that names it',
   t.is(packages['node_modules/c/node_modules/a-darwin-x64']?.version, '1.0.0');
 });
 
-test('a missing package that is bound to no platform is an error, not an entry', (t) => {
+test('a missing package without a platform in its name is an error', (t) => {
   const packages = { 'node_modules/a': { version: '1.0.0', optionalDependencies: { fsevents: '2.3.3' } } };
   t.throws(() => complete({ lockfileVersion: 3, packages }), { message: /fsevents@2\.3\.3/ });
 });

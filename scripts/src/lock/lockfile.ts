@@ -68,7 +68,7 @@ export function complete(lockfile: Lockfile): Lockfile {
 /** The suffix of the names of native packages: system, processor and, on Linux, the C library. */
 const platform =
   /[/-](aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)-([a-z\d]+)(?:-([a-z]+))?$/;
-/** Node's `process.arch` by the processor names that packages use instead. */
+/** Maps the processor names in names of packages to Node's `process.arch`. */
 const processors: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 

@@ -243,7 +243,7 @@ function expecting(alert: string, minute: number, isRinging: boolean, within = '
   };
 }
 
-alertTest('each alert rings from its threshold on, for as long as it says, and at nothing less', async (t) => {
+alertTest('each alert rings once its threshold is exceeded for its duration, and not before', async (t) => {
   const [{ spec } = {}] = ofKind(await render('production'), 'PrometheusRule');
   const names = spec?.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)) ?? [];
   t.deepEqual(Object.keys(cases).toSorted(), [...new Set(names)].toSorted());

@@ -72,7 +72,7 @@ chartTest('scalers read labels and values that units export', async (t) => {
 });
 
 /** Units call models for different purposes, and each unit exports the name `other` for models that the operator has not configured. */
-test('what dashboards show by model of several units is shown by who was asked or for what, too', (t) => {
+test('dashboard queries by model over several units also show the provider or the operation', (t) => {
   const byModelAlone = dashboards.flatMap((file) => {
     const { panels }: Shown = JSON.parse(readFileSync(join(chart, file), 'utf8'));
     return panels
@@ -88,7 +88,7 @@ test('what dashboards show by model of several units is shown by who was asked o
   t.deepEqual(byModelAlone, []);
 });
 
-test('calls of models that a caller has left are not shown as failures', (t) => {
+test('model calls that a caller abandoned are not shown as failures', (t) => {
   const queries = dashboards.flatMap((file) => {
     const { panels }: Shown = JSON.parse(readFileSync(join(chart, file), 'utf8'));
     return panels.flatMap((panel) => panel.targets.map(({ expr }) => expr));

@@ -74,7 +74,7 @@ async function startVoice(t: ExecutionContext) {
   return { base: dependencies.addresses.of('voice', 'public'), token: createSessionTokens(ring).mint(subject).token };
 }
 
-schemaTest('voice: thousands of requests, and each answer is one that its OpenAPI document has', async (t) => {
+schemaTest('voice: the responses to thousands of requests conform to its OpenAPI document', async (t) => {
   t.timeout(900_000);
   const { base, token } = await startVoice(t);
   const { code, output } = await runSchemathesis(

@@ -75,13 +75,13 @@ const allowed: Record<string, string> = {
 
 for (const [what, text] of Object.entries(allowed)) test(`allowed: ${what}`, (t) => t.deepEqual(found(t, text), []));
 
-test('a comment with a reason allows the operation that it names, and no other', (t) => {
+test('a comment with a reason allows only the operation that it names', (t) => {
   const text = "// names enter: the log line says it.\nconst names = ['enter', 'leave'];";
   t.deepEqual(found(t, text), ['leave']);
   t.is(found(t, text.replace(' the log line says it.', '')).length, 2, 'without a reason');
 });
 
-test('each name is found with its lines and what to do', (t) => {
+test('each name is reported with its lines and the remedy', (t) => {
   const text =
     "// Où\n\nif (name === 'enter') stop();\nconst rules = {\n  leave: 1,\n};\nexport const is = /^enter$/;\n";
   const advice = (name: string) =>
@@ -94,7 +94,7 @@ test('each name is found with its lines and what to do', (t) => {
   }
 });
 
-test('a service does not know the operations of others, so their names are words like any', (t) => {
+test("names of other services' operations are ordinary words in a service", (t) => {
   const text = "const listed = ['enter', 'leave', 'rooms'];\nrules.get('Mutation.leave');";
   const [ofRoom, ofDoor, ofGateway] = ['services/room/src/a.ts', 'services/door/test/a.ts', 'gateway/src/a.ts'].map(
     (file) => check(t, text, file).map((line) => line.replace(/.* names '(.*?)'.*/u, '$1')),

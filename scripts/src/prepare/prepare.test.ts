@@ -78,7 +78,7 @@ async function until(file: string): Promise<void> {
   watcher.close();
 }
 
-test('a command installs the first time, and only then', async (t) => {
+test('a command installs only the first time', async (t) => {
   const { hello, installed } = checkout(t);
   const first = await hello().ended;
   t.like(first, {
@@ -100,7 +100,7 @@ test('a command installs again when the lockfile has changed', async (t) => {
   t.is(installed().length, 2);
 });
 
-test("a developer's own npm install is good enough", async (t) => {
+test("after a developer's own npm install, a command does not install", async (t) => {
   const { hello, installed, write } = checkout(t);
   await hello().ended;
   const lockfile = JSON.stringify({ packages: { 'node_modules/a': { version: '2.0.0' } } });
@@ -132,7 +132,7 @@ test('two commands at once install once', async (t) => {
 });
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-  test(`an install that ${signal} cut off is done again`, async (t) => {
+  test(`an install that ${signal} interrupted is repeated`, async (t) => {
     const { at, hello, installed } = checkout(t, {
       npm: `[ -e asked ] || { : >asked; while [ -e asked ]; do sleep 0.05; done; }; ${installs}`,
     });
@@ -146,14 +146,14 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
   });
 }
 
-test('what npm said stands there when the install fails', async (t) => {
+test("npm's output is shown when the install fails", async (t) => {
   const { hello } = checkout(t, { npm: 'echo no such host >&2; exit 1' });
   const { code, stderr } = await hello().ended;
   t.is(code, 1);
   t.regex(stderr, /no such host\nparley: npm ci failed/);
 });
 
-test('a machine without Node, or with one that is too old, gets one line that says what to do', async (t) => {
+test('a machine without Node, or with an old one, gets one line with the remedy', async (t) => {
   const without = await checkout(t, { node: '' }).hello().ended;
   t.like(without, { code: 1, stdout: '' });
   t.regex(without.stderr, /^parley: Node is missing: install Node 20 or newer.*\n$/);
@@ -165,13 +165,13 @@ test('a machine without Node, or with one that is too old, gets one line that sa
   t.regex(stderr, /^parley: Node v18\.1\.0 is too old: install Node 20 or newer.*\n$/);
 });
 
-test('Node 24 on the machine serves where npm added none', async (t) => {
+test("the machine's Node 24 is used if npm installed none", async (t) => {
   const { hello, installed } = checkout(t, { npm: 'mkdir node_modules' });
   t.like(await hello().ended, { code: 0, stdout: 'hello you\n' });
   t.is(installed().length, 1);
 });
 
-test('Node 24 is added by hand where install scripts are off and the machine has an older one', async (t) => {
+test("Node 24 is installed explicitly if install scripts are disabled and the machine's Node is older", async (t) => {
   const { at, hello, installed, write } = checkout(t, {
     node: '',
     npm: `[ $1 = ci ] && mkdir node_modules || { ${installs}; }`,

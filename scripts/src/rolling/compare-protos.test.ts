@@ -46,7 +46,7 @@ function checkoutOf(t: ExecutionContext, proto = first) {
   return { folder, git, write, commit, compare };
 }
 
-test('the first protos have nothing before them, and it is said', (t) => {
+test('the first protos are not compared, and the message gives the reason', (t) => {
   const { compare } = checkoutOf(t);
 
   t.is(compare(), 'left out: these are the first');
@@ -59,7 +59,7 @@ test('before the first commit there is nothing to compare with', (t) => {
   t.is(compare(), 'left out: nothing has been committed yet');
 });
 
-test('before the first release a proto may be cut, and it is said', (t) => {
+test('before the first release a proto may be changed incompatibly, and the message gives the reason', (t) => {
   const { commit, git, compare } = checkoutOf(t, withField);
   commit(first);
   t.is(compare(), 'no release yet (no tag v*), so there is nothing to hold');
@@ -68,7 +68,7 @@ test('before the first release a proto may be cut, and it is said', (t) => {
   t.is(compare(), 'nothing breaks what ran at v0.1.0', 'the cut is part of the release');
 });
 
-test('the newest release is compared with, however long ago it was, and what came before it is not', (t) => {
+test('protos are compared with the newest release, however old, and not with earlier versions', (t) => {
   const { commit, git, compare } = releaseOf(t, first.replace('PetFed', 'PetGone'));
   commit(first);
   git('tag', 'v0.2.0');
@@ -81,14 +81,14 @@ test('the newest release is compared with, however long ago it was, and what cam
   t.throws(compare, { message: /^compared with v0\.2\.0:.*\n?.*PetFed/u });
 });
 
-test('what is not committed yet is compared with the last commit', (t) => {
+test('uncommitted changes are compared with the last commit', (t) => {
   const { write, commit, compare } = releaseOf(t);
   commit(`${first}message Later { int32 id = 1; }\n`);
   write(first);
   t.throws(compare, { message: /^compared with HEAD:.*\n?.*Later/u });
 });
 
-test('what is not committed yet is compared with a release of the same commit', (t) => {
+test('uncommitted changes are compared with a release of the last commit', (t) => {
   const { write, compare } = releaseOf(t);
   write(withField);
   t.regex(compare(), /^nothing breaks/u);
@@ -97,7 +97,7 @@ test('what is not committed yet is compared with a release of the same commit', 
   t.throws(compare, { message: /pets\.proto:\d+.*"GetPetResponse" changed type/u });
 });
 
-test('what is committed is compared with the state before the last change, whatever was committed since', (t) => {
+test('committed protos are compared with the state before their last change, despite later commits', (t) => {
   const { folder, commit, git, compare } = releaseOf(t);
   commit(withField);
   commit(first);
@@ -108,7 +108,7 @@ test('what is committed is compared with the state before the last change, whate
   t.throws(compare, { message: /"2".*GetPetResponse/u });
 });
 
-test('a branch is compared with where it left main, over all of its commits', (t) => {
+test('a branch is compared with the commit at which it left main', (t) => {
   const { commit, git, compare } = releaseOf(t);
   commit(withField);
   git('checkout', '--quiet', '-b', 'feature');
@@ -124,7 +124,7 @@ for (const [what, changed] of [
   ['a service', first.replace(/service[^}]*\}\n/u, '')],
   ['a field', first.replace('string name = 1;', 'reserved 1; reserved "name";')],
 ] as const) {
-  test(`${what} that is taken away is found`, (t) => {
+  test(`the removal of ${what} is found`, (t) => {
     const { write, compare } = releaseOf(t);
     write(changed);
 
@@ -169,7 +169,7 @@ for (const [what, depth] of [
   ['without the state before', 1],
   ['whose releases may be further back', 2],
 ] as const) {
-  test(`a shallow clone ${what} says how to get the history`, (t) => {
+  test(`the message for a shallow clone ${what} tells how to fetch the history`, (t) => {
     const { folder, commit } = releaseOf(t);
     commit(withField);
     commit(`${withField}message Later { int32 id = 1; }\n`);
@@ -183,7 +183,7 @@ for (const [what, depth] of [
   });
 }
 
-test('any commit can be named, and one that is not there is a failure that says so', (t) => {
+test('any commit can be named, and an unknown one is an error with its name', (t) => {
   const { folder, commit } = checkoutOf(t, withField);
   commit(first);
   commit(`${first}message Later { int32 id = 1; }\n`);

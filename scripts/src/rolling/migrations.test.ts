@@ -41,7 +41,7 @@ async function seen(t: ExecutionContext, migrations: Migration[]): Promise<Step[
   return steps.filter(({ name }) => !name.startsWith('chassis/'));
 }
 
-test('the migrations of all services are listed, unedited, and take nothing from the version before', async (t) => {
+test('the migrations of all services are listed, unedited, and compatible with the previous version', async (t) => {
   const url = await testDatabaseUrl();
   const steps: Step[] = [];
   for (const schema of schemas) {
@@ -53,7 +53,7 @@ test('the migrations of all services are listed, unedited, and take nothing from
   t.deepEqual(forgotten(earlierMerged(Boolean(process.env['CI'])) ?? {}, readMerged()), []);
 });
 
-test('a migration without an entry is named before any database is asked', (t) => {
+test('a migration without an entry is reported before a database is used', (t) => {
   const chassis = { name: 'chassis', migrations: [sql('chassis/001-outbox', '')] };
   const declared = { name: 'pets', migrations: [pets, sql('002-visits', '')] };
   t.deepEqual(unlisted([chassis, declared], { 'chassis/001-outbox': 'x', 'pets/001-pets': 'x' }), ['pets/002-visits']);
@@ -113,7 +113,7 @@ const more = `
     ALTER TYPE mood ADD VALUE 'CALM';
     UPDATE pets SET age = 1 -- nobody is to delete from pets`;
 
-test('what could not be read or written any more is refused; what only adds, or allows more, is taken', async (t) => {
+test('changes that break reads or writes are refused; changes that only add, or allow more, are accepted', async (t) => {
   const found: Record<string, string[]> = {};
   await seen(t, [
     {
@@ -131,7 +131,7 @@ test('what could not be read or written any more is refused; what only adds, or 
   t.deepEqual(found, Object.fromEntries([...refused.map(([each, loss]) => [each, [loss]]), [more, []]]));
 });
 
-test('a step that takes something away says which release stopped needing it, and no other step does', async (t) => {
+test('only a step that removes something names the release that stopped needing it', async (t) => {
   const drop = 'ALTER TABLE pets DROP COLUMN age';
   const problems = async (...migrations: Migration[]) => {
     const steps = await seen(t, migrations);
@@ -146,7 +146,7 @@ test('a step that takes something away says which release stopped needing it, an
   ]);
 });
 
-test('a merged migration is never edited, moved or taken away; comments and layout are free', async (t) => {
+test('a merged migration may not be edited, moved or removed, except for comments and layout', async (t) => {
   const [one, two] = [
     sql('002-one', 'CREATE INDEX one ON pets (age)'),
     sql('003-two', 'CREATE INDEX two ON pets (age)'),
@@ -168,7 +168,7 @@ test('a merged migration is never edited, moved or taken away; comments and layo
   t.true((await problems(one, sql('002-half', 'SELECT 1'), two)).includes(order));
 });
 
-test('statements that knex builds are part of what may not be edited, with their values', async (t) => {
+test('statements that knex builds, and their values, may not be edited either', async (t) => {
   const insert = (name: string): Migration => ({
     name: '002-ada',
     async up(knex) {
@@ -182,7 +182,7 @@ test('statements that knex builds are part of what may not be edited, with their
   t.is(await hash('Ada'), await hash('Ada'));
 });
 
-test('an entry of the list on main may not change or go', (t) => {
+test('an entry of the list on main may not be changed or removed', (t) => {
   const earlier = { 'pets/001': 'a', 'pets/002': 'b', 'pets/003': 'c' };
 
   t.deepEqual(forgotten(earlier, { ...earlier, 'pets/004': 'd' }), []);
@@ -192,7 +192,7 @@ test('an entry of the list on main may not change or go', (t) => {
   );
 });
 
-test('new entries stand behind those of their owner, which keep their hash', (t) => {
+test('new entries follow those of their owner, which keep their hashes', (t) => {
   const step = (name: string): Step => ({ name, hash: 'new', contracts: undefined, losses: [] });
 
   t.deepEqual(Object.entries(withNew([step('b/1'), step('b/2'), step('a/1')], { 'b/1': 'old' })), [

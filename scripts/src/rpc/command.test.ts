@@ -60,7 +60,7 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
 
 const getTranscript = ['session', 'GetTranscript'];
 
-test('without arguments all methods of all units are listed with what their protos say', async (t) => {
+test('without arguments all methods of all units are listed with the descriptions in their protos', async (t) => {
   const { code, stdout } = await typed(t, []);
   t.is(code, 0);
   for (const { name, serves } of units) t.is(new RegExp(`^${name} `, 'm').test(stdout), serves.includes('rpc'), name);
@@ -75,7 +75,7 @@ test('without arguments all methods of all units are listed with what their prot
   t.notRegex(one.stdout, /identity|GetAgent/);
 });
 
-test('an answer is JSON with text for int64 and RFC 3339 for times, and shows zeros', async (t) => {
+test('a response is JSON with strings for int64, RFC 3339 for times, and zeros', async (t) => {
   const at = new Date(Date.UTC(2026, 0, 31, 12, 0, 0, 250));
   const { env } = await sessionServer(t, {
     getTranscript: async ({ sessionId }) => ({
@@ -93,7 +93,7 @@ test('an answer is JSON with text for int64 and RFC 3339 for times, and shows ze
   });
 });
 
-test('a request arrives as it was typed, names as in the proto and numbers as text included', async (t) => {
+test('a request may use field names of the proto and numbers as strings', async (t) => {
   const asked: unknown[] = [];
   const { env } = await sessionServer(t, {
     getTranscript: async ({ sessionId }) => {
@@ -107,7 +107,7 @@ test('a request arrives as it was typed, names as in the proto and numbers as te
   t.deepEqual(asked, [9, 8, 0]);
 });
 
-test('the caller is whom the options name', async (t) => {
+test('the options determine the caller', async (t) => {
   const callers: Caller[] = [];
   const { env } = await sessionServer(t, {
     getTranscript: async (_request, { caller }) => {
@@ -134,7 +134,7 @@ test('the caller is whom the options name', async (t) => {
   t.is(new Set(callers.map(({ requestId }) => requestId)).size, cases.length);
 });
 
-test('a stream is a line for each answer until it ends', async (t) => {
+test('a stream prints one line per response until it ends', async (t) => {
   const { env } = await sessionServer(t, {
     async *streamTranscript() {
       yield { lines: [{ text: 'Hello' }] };
@@ -150,7 +150,7 @@ test('a stream is a line for each answer until it ends', async (t) => {
   );
 });
 
-test('who has seen enough of a stream ends it at the unit too, without an error', async (t) => {
+test('interrupting a stream also cancels it at the unit, without an error', async (t) => {
   let hasLeft: (() => void) | undefined;
   const left = new Promise<void>((resolve) => {
     hasLeft = resolve;
@@ -167,7 +167,7 @@ test('who has seen enough of a stream ends it at the unit too, without an error'
   await left;
 });
 
-test('a refusal tells code, message, reason and fields', async (t) => {
+test('a refusal is printed with code, message, reason and fields', async (t) => {
   const { env } = await sessionServer(t, {
     getTranscript: async ({ sessionId }) => {
       if (sessionId === 1) throw invalid({ path: 'sessionId', message: 'is odd' });
@@ -189,7 +189,7 @@ test('a refusal tells code, message, reason and fields', async (t) => {
   t.deepEqual(await failure(3), { code: 'INTERNAL', message: 'Something went wrong on our side' });
 });
 
-test('a call that takes longer than it may is reported as that', async (t) => {
+test('a call that exceeds its timeout is reported as a timeout', async (t) => {
   const { env } = await sessionServer(t, {
     getTranscript: async (_request, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -201,7 +201,7 @@ test('a call that takes longer than it may is reported as that', async (t) => {
   t.is(JSON.parse(stderr).code, 'DEADLINE_EXCEEDED');
 });
 
-test('who has seen enough of one answer gets none, and exit code 130', async (t) => {
+test('an interrupted call prints no response and exits with 130', async (t) => {
   const enough = new AbortController();
   const { env } = await sessionServer(t, {
     getTranscript: async (_request, { signal }) => {
@@ -214,7 +214,7 @@ test('who has seen enough of one answer gets none, and exit code 130', async (t)
   t.is(await rpcCommand({ positionals: getTranscript, numbers: {} }, env, terminal, enough.signal), 130);
 });
 
-test('a unit that is not there, and one of another mesh, are distinguished', async (t) => {
+test('an unreachable unit and a unit of another mesh have different errors', async (t) => {
   const { address } = await sessionServer(t, {});
   const MESH_KEY = randomBytes(32).toString('base64');
   const foreign = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: address } });
@@ -224,7 +224,7 @@ test('a unit that is not there, and one of another mesh, are distinguished', asy
   for (const { stderr } of [foreign, absent]) t.false(stderr.includes(MESH_KEY));
 });
 
-test('a running mesh is found by its data folder, and settings go before it', async (t) => {
+test('a running mesh is found by its data folder, which settings override', async (t) => {
   const { address, env } = await sessionServer(t, {});
   const PARLEY_DATA_DIR = folder(t);
   writeFileSync(join(PARLEY_DATA_DIR, 'keys.json'), JSON.stringify({ MESH_KEY: env.MESH_KEY, OPERATOR_KEY: 'x' }));
@@ -236,7 +236,7 @@ test('a running mesh is found by its data folder, and settings go before it', as
   t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, MESH_KEY } })).code, 1);
 });
 
-test('what cannot work is refused without a call, and no key is made', async (t) => {
+test('invalid arguments and settings are refused without a call, and no key is created', async (t) => {
   const PARLEY_DATA_DIR = folder(t);
   const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
   const numbers = (given: Environment): Typing => ({ numbers: given });

@@ -8,7 +8,7 @@ test('the usage names every unit of the mesh', (t) => {
   t.true(usage.includes(`: ${unitNames.join(', ')}. `), usage);
 });
 
-test('a setting is listed with its default and what that means in words', (t) => {
+test("a setting is listed with its default, and the default's meaning in words", (t) => {
   const settings = listSettings({
     port: setting('PORT', port.default(80), 'Where it listens.'),
     docs: setting('DOCS_URL', httpUrl.default('https://example.com/a'), 'Where docs are.', { without: 'our own docs' }),

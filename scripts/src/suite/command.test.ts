@@ -5,13 +5,13 @@ const { signal } = new AbortController();
 const node = (code: string, { timeoutMs = 30_000, ...rest }: Partial<Command> = {}) =>
   run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs, signal, ...rest });
 
-test('a command that ends well hands over all that it wrote', async (t) => {
+test('a successful command returns all its output', async (t) => {
   const { ok, output } = await node("console.log('out'); console.error('err')");
   t.true(ok);
   t.deepEqual(output.trim().split('\n').toSorted(), ['err', 'out']);
 });
 
-test('a command fails by its exit code, by a signal or by not being there', async (t) => {
+test('a command fails by its exit code, by a signal or if it does not exist', async (t) => {
   t.false((await node('process.exit(3)')).ok);
   t.false((await node("process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)")).ok);
 
@@ -20,7 +20,7 @@ test('a command fails by its exit code, by a signal or by not being there', asyn
   t.regex(absent.output, /spawn no-such-command ENOENT/);
 });
 
-test('a command that hangs is killed, and its output says why', async (t) => {
+test('a command that hangs is killed, and the output contains the reason', async (t) => {
   const { ok, output } = await node("console.log('before'); setInterval(() => {}, 1000)", { timeoutMs: 1500 });
   t.false(ok);
   t.regex(output, /before\n\n.* did not end within 1\.5 s\n$/);
@@ -46,7 +46,7 @@ test('a command is killed when the run is interrupted, also before it starts', a
   }
 });
 
-test('a command whose output is held open by a process that left its group is not waited for', async (t) => {
+test('a command ends although a process that left its group keeps its output open', async (t) => {
   const cut = new AbortController();
   const left = Promise.withResolvers<number[]>();
   const ending = node(
@@ -67,7 +67,7 @@ test('a command whose output is held open by a process that left its group is no
   t.regex(output, /it was interrupted/);
 });
 
-test('what a command leaves behind is killed with it', async (t) => {
+test('processes that a command leaves behind are killed', async (t) => {
   const { ok, output } = await node(`
     const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
       stdio: 'inherit',

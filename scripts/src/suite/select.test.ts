@@ -46,7 +46,7 @@ function checkout(t: ExecutionContext, tests: object = {}) {
   return { folder, write, commit, git };
 }
 
-test('every workspace of this checkout with tests is found, with what it declares and its files', (t) => {
+test('all workspaces with tests in this checkout are found, with their declarations and files', (t) => {
   const workspaces = testedWorkspaces(root);
   const stories = workspaces.find(({ name }) => name === 'stories');
   t.true(stories?.needs.includes('meshes'));
@@ -57,7 +57,7 @@ test('every workspace of this checkout with tests is found, with what it declare
   }
 });
 
-test('a test of a workspace within another belongs to the inner one alone', (t) => {
+test('a test of a nested workspace belongs only to the nested one', (t) => {
   const { folder, write } = checkout(t);
   write('package.json', JSON.stringify({ workspaces: ['*', 'gateway/inner'] }));
   write('gateway/inner/package.json', '{}');
@@ -67,7 +67,7 @@ test('a test of a workspace within another belongs to the inner one alone', (t) 
   t.deepEqual(files['inner'], ['gateway/inner/src/b.test.ts']);
 });
 
-test('every pattern of files that share a process has several', (t) => {
+test('every pattern of files that share a process matches several files', (t) => {
   for (const workspace of testedWorkspaces(root)) {
     const shared = byProcess(workspace).filter((files) => files.length > 1);
     t.is(shared.length, workspace.together.length, workspace.folder);
@@ -81,7 +81,7 @@ test('every file that shares a process declares tests, because ava only sees tha
   t.deepEqual(without, []);
 });
 
-test('every file that is left to another one is imported by a file that runs, or runs with --faults', (t) => {
+test('every file whose tests another file runs is imported by that file, or runs with --faults', (t) => {
   for (const { folder, files, faults, whenChanged } of testedWorkspaces(root)) {
     const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));
     for (const [name, about] of Object.entries(whenChanged)) {
@@ -92,12 +92,12 @@ test('every file that is left to another one is imported by a file that runs, or
   }
 });
 
-test('a workspace that declares what nobody knows is named', (t) => {
+test('a workspace with an unknown declaration is reported', (t) => {
   const { folder } = checkout(t, { needs: ['mongodb'] });
   t.throws(() => testedWorkspaces(folder), { message: /^stories\/package\.json, parley\.tests: .*needs/su });
 });
 
-test('a run asks for what its files run on, and no more', (t) => {
+test('a run needs only the resources that its files declare', (t) => {
   const { folder } = checkout(t);
   t.deepEqual(select(folder, all).needs, ['redis', 'meshes']);
   t.deepEqual(select(folder, { ...all, texts: ['gateway/'] }), {
@@ -113,7 +113,7 @@ test('a run asks for what its files run on, and no more', (t) => {
   t.deepEqual(select(folder, { ...all, only: ['lint'] }).files, []);
 });
 
-test('--faults chooses fault tests alone, at full length, on no shared mesh', (t) => {
+test('--faults selects only fault tests, at full length, without shared meshes', (t) => {
   const { files, needs, full, checks } = select(checkout(t).folder, { ...all, faults: true });
   t.deepEqual(
     files.toSorted(),
@@ -122,7 +122,7 @@ test('--faults chooses fault tests alone, at full length, on no shared mesh', (t
   t.deepEqual({ needs, full, checks }, { needs: ['redis'], full: true, checks: [] });
 });
 
-test('--cluster chooses the stories of the cluster, which run in no other way', (t) => {
+test('--cluster selects the stories of the cluster, which do not run without it', (t) => {
   const { folder, write } = checkout(t, { cluster: ['cluster/**'] });
   const story = 'stories/cluster/drain.test.ts';
   write(story, '');
@@ -142,14 +142,14 @@ test('--break accepts the words that stories of the cluster read, and only with 
   t.is(wrongBreak('pdb', { cluster: false }), '--break is an option of --cluster');
 });
 
-test('a file whose tests another one runs is left out unless it is asked for', (t) => {
+test('a file whose tests another file runs is skipped unless it is named', (t) => {
   const { folder } = checkout(t);
   const part = 'stories/faults/part.test.ts';
   t.false(select(folder, all).files.includes(part));
   t.deepEqual(select(folder, { ...all, texts: ['faults/part'] }).files, [part]);
 });
 
-test('a file that is about something runs when that has changed, or when it is asked for', (t) => {
+test('a file with `whenChanged` runs if one of its paths has changed, or if it is named', (t) => {
   const { folder, write, commit, git } = checkout(t);
   const runs = (options = all) => select(folder, options).files.includes('stories/faults/slow.test.ts');
   t.true(runs(), 'there is no history to tell');

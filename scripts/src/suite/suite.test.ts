@@ -78,7 +78,7 @@ test.serial(
   },
 );
 
-test.serial('files that a workspace declares together share a process; what each of them says counts', async (t) => {
+test.serial('files that a workspace declares together share a process, and the results of each count', async (t) => {
   const one = (title: string) => `test('${title}', (t) => t.is((globalThis.count = (globalThis.count ?? 0) + 1), 2));`;
   const { run, write } = checkout(t, {
     'one/a.test.ts': one('a'),
@@ -108,7 +108,7 @@ test.serial('stories of a cluster run in the order of their names, and a failed 
   }
 });
 
-test.serial('whatever goes wrong is a failure, and what ava says of it is shown', async (t) => {
+test.serial("every kind of problem is a failure, and ava's report of it is shown", async (t) => {
   const { run } = checkout(
     t,
     {
@@ -129,7 +129,7 @@ test.serial('whatever goes wrong is a failure, and what ava says of it is shown'
   t.notRegex(said, /✔ bad › good/u);
 });
 
-test.serial('a file that leaves before its end has failed, also where another one explains how ava ends', async (t) => {
+test.serial("a file that exits early has failed, also if another file explains ava's exit code", async (t) => {
   const { run } = checkout(t, {
     'one/a.test.ts': failing(1),
     'two/exits.test.ts': "test('one', (t) => t.pass()); test.after(() => process.exit(0));",
@@ -139,7 +139,7 @@ test.serial('a file that leaves before its end has failed, also where another on
   t.deepEqual(last, ['1 unsteady', '3 passed, 1 failed']);
 });
 
-test.serial('a hook that hangs when all tests have passed has failed', async (t) => {
+test.serial('a file whose hook hangs after all tests have passed has failed', async (t) => {
   const hangs =
     "test('one', (t) => t.pass()); test.after.always(() => new Promise(() => setInterval(() => {}, 1000)));";
   const { run } = checkout(t, { 'two/a.test.ts': hangs }, { timeout: '3s' });
@@ -148,7 +148,7 @@ test.serial('a hook that hangs when all tests have passed has failed', async (t)
   t.is(last[1], '2 passed, 1 failed');
 });
 
-test.serial('a test that hangs has failed, and is named', async (t) => {
+test.serial('a test that hangs has failed, and its title is reported', async (t) => {
   const { run } = checkout(
     t,
     {
@@ -178,7 +178,7 @@ test.serial(
   },
 );
 
-test.serial('a file that fails twice has failed, and one whose workspace says so is not run again', async (t) => {
+test.serial('a file that fails twice has failed, and a file declared as `once` is not run again', async (t) => {
   const { run } = checkout(t, { 'one/a.test.ts': failing(2), 'two/b.test.ts': failing(1) });
   const { isGreen, last } = await run();
   t.false(isGreen);
@@ -192,7 +192,7 @@ test.serial('more than two unsteady files fail the run', async (t) => {
   t.deepEqual(last, ['3 unsteady', '4 passed, 1 failed']);
 });
 
-test.serial('for a person at work a failure is a failure at once', async (t) => {
+test.serial('outside CI a failed file is not run again', async (t) => {
   const { run } = checkout(t, { 'one/a.test.ts': failing(1) });
   const { isGreen, last } = await run({ ci: false });
   t.false(isGreen);
@@ -209,7 +209,7 @@ const unsteadyFiles = (count: number) =>
     Array.from({ length: count }, (_, n) => [`one/${n}.test.ts`, failing(1).replace('it is', `${n} is`)]),
   );
 
-test.serial('each test that failed at first in a process of several files is unsteady', async (t) => {
+test.serial('each test that fails only in the first run of a shared process is unsteady', async (t) => {
   const { run, write } = checkout(t, unsteadyFiles(3));
   write('one/package.json', shared());
   const { isGreen, said, last } = await run();
@@ -256,7 +256,7 @@ const engines =
     stop: async () => problems,
   });
 
-test.serial('without an engine a person goes on, and CI fails', async (t) => {
+test.serial('a missing engine fails a run in CI only', async (t) => {
   const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
   const start = engines(['kafka: there is no Java']);
   const person = await run({ ci: false, start });
@@ -267,7 +267,7 @@ test.serial('without an engine a person goes on, and CI fails', async (t) => {
   t.is(ci.last[1], '2 passed, 1 failed');
 });
 
-test.serial('engines that do not start, and meshes that were not well at the end, fail a run', async (t) => {
+test.serial('engines that do not start, and meshes with problems at the end, fail a run', async (t) => {
   const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
   const none = await run({ start: () => Promise.reject(new Error('the disk is full')) });
   t.false(none.isGreen);
@@ -280,7 +280,7 @@ test.serial('engines that do not start, and meshes that were not well at the end
   t.is(unwell.last[1], '2 passed, 1 failed');
 });
 
-test.serial('Ctrl-C ends a run with its processes and files, and exit code 1', async (t) => {
+test.serial('Ctrl-C ends a run with exit code 1, and removes its processes and files', async (t) => {
   const { folder } = checkout(t, {
     'one/a.test.ts': `
       import { renameSync, writeFileSync } from 'node:fs';
@@ -310,7 +310,7 @@ test.serial('Ctrl-C ends a run with its processes and files, and exit code 1', a
   t.false(existsSync(temporary));
 });
 
-test.serial('a run that is cut short stops its engines, and has failed', async (t) => {
+test.serial('an interrupted run stops its engines, and has failed', async (t) => {
   const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
   const cut = new AbortController();
   const stopped: boolean[] = [];

@@ -79,7 +79,7 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
   );
 });
 
-story('a call of a tool of the agent is a line between what it says before and after', async (t, mesh) => {
+story('a tool call of the agent is a line between the texts before and after it', async (t, mesh) => {
   const ada = await mesh.person();
   const { url } = await restApi(t, (_request, response) => response.end('two euros'));
   const actionId = await createAction(ada, { name: 'price', url });
@@ -113,7 +113,7 @@ story('a refused message is reported, and the conversation continues', async (t,
   t.regex(text, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n— test-model\n/u);
 });
 
-story("a model's words cannot steer the terminal", async (t, mesh) => {
+story("a model's text cannot control the terminal", async (t, mesh) => {
   mesh.model.answer('colours', { text: ['\u001b]0;owned\u0007red', '\u001b[2J\tand blue\r\n'] });
   const text = await whole(mesh, await scripted(mesh), 'colours\n');
   t.true(text.includes('you> colours\n]0;ownedred[2J\tand blue\n'), JSON.stringify(text));
@@ -125,13 +125,13 @@ story('a failed reply is reported with its code', async (t, mesh) => {
   t.regex(text, /half a\n\[no reply: .* \(MODEL_FAILED\)\]\n/u);
 });
 
-story('without an agent named, the newest one is talked to', async (t, mesh) => {
+story('without an agent option, the newest agent replies', async (t, mesh) => {
   const ada = await mesh.person();
   for (const name of ['Eve', 'Ada']) await createAgent(ada, { name, openingGreeting: `${name} here.` });
   t.regex(await whole(mesh, await account(ada), '/end\n'), /^Connected to Ada\.[^]*\n\nAda here\.\n/u);
 });
 
-story('an agent answers from the files that it is given, which stand below its reply', async (t, mesh) => {
+story('an agent answers from the given files, and the reply lists them', async (t, mesh) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-talk-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const files = ['returns.md', 'prices.txt'].map((name) => join(folder, name));
@@ -196,7 +196,7 @@ for (const [figures, line] of [
   [{ modelId: null, costUsd: 0.02 }, '[— $0.02]'],
   [{ modelId: null, costUsd: 0 }, ''],
 ] as const) {
-  test(`after a reply of ${figures.modelId} for ${figures.costUsd} USD stands: ${line}`, async (t) => {
+  test(`the line after a reply of ${figures.modelId} for ${figures.costUsd} USD is: ${line}`, async (t) => {
     const events = (async function* (): AsyncGenerator<SessionEvent> {
       yield replyEvent({ text: 'Hello', ...figures });
     })();
@@ -204,7 +204,7 @@ for (const [figures, line] of [
   });
 }
 
-test('below a reply stand the documents that it was given, each once', async (t) => {
+test('the documents of a reply are listed after it, each once', async (t) => {
   const cited = (...names: string[]) => names.map((documentName) => ({ documentName }) as Citation);
   const shown = (citations: Citation[] | null) =>
     shownReply(
@@ -230,7 +230,7 @@ for (const [end, line] of [
   [callEvent('FAILED', { durationMs: 40, errorKind: 'TOOL_FAILED' }), 'failed (TOOL_FAILED), 0.04 sec'],
   [callEvent('CANCELLED'), 'cancelled'],
 ] as const) {
-  test(`a call of a tool is one line: its name, and then ${line}`, async (t) => {
+  test(`a tool call is one line with its name and then ${line}`, async (t) => {
     const events = (async function* (): AsyncGenerator<SessionEvent> {
       yield* [chunkEvent('Let me look. '), callEvent('STARTED'), end, chunkEvent('Found.')];
       yield replyEvent({ text: 'Let me look. Found.' });
@@ -239,7 +239,7 @@ for (const [end, line] of [
   });
 }
 
-test('calls of a higher attempt are shown after a word about that, and a reply without pieces whole', async (t) => {
+test('calls of a higher attempt follow a note, and a reply without chunks is shown as a whole', async (t) => {
   const events = (async function* (): AsyncGenerator<SessionEvent> {
     yield callEvent('STARTED');
     yield callEvent('STARTED', { attempt: 2 });
@@ -250,7 +250,7 @@ test('calls of a higher attempt are shown after a word about that, and a reply w
   t.is(await shownReply(events), shown);
 });
 
-test('a call is one line on the terminal, or two where something was written while it ran', (t) => {
+test('a call is one line on the terminal, or two if other output came while it ran', (t) => {
   const stdout = new PassThrough();
   const screen = openTerminal({ stdin: new PassThrough(), stdout }, () => undefined);
   screen.say('Let me look.');
@@ -268,7 +268,7 @@ test('a call is one line on the terminal, or two where something was written whi
   );
 });
 
-test('where nothing listens it says what to do', async (t) => {
+test('without a server it prints the remedy', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -281,7 +281,7 @@ test('where nothing listens it says what to do', async (t) => {
   t.is(child.stdout, '');
 });
 
-story('with --embed it talks as the browser of a page does, with a session token alone', async (t, mesh) => {
+story("with --embed it talks like a page's browser, with only a session token", async (t, mesh) => {
   mesh.model.answer('first', { text: 'One for the first.' });
   const ada = await mesh.person();
   const agent = await createAgent(ada, { name: 'Robin', openingGreeting: 'Greet.' });
@@ -303,7 +303,7 @@ story('with --embed it talks as the browser of a page does, with a session token
   );
 });
 
-story('--embed makes a key for a throw-away account alone, since a new one revokes the one before', async (t, mesh) => {
+story('--embed creates a key only for a temporary account, since a new key revokes the old', async (t, mesh) => {
   t.regex(
     await whole(mesh, { embed: true }, 'Hello\n'),
     /^Registered guest-[^]*\nConnected to Robin\.[^]*\nyou> Hello\n[^]+\n\n(?:Evaluation: |The session has ended; its evaluation is not)/u,
@@ -311,7 +311,7 @@ story('--embed makes a key for a throw-away account alone, since a new one revok
   await t.throwsAsync(whole(mesh, { ...(await scripted(mesh)), embed: true }, ''), { message: /needs --api-key/u });
 });
 
-story('Ctrl-C cuts a running reply; beside none, the second leaves the session open', async (t, mesh) => {
+story('Ctrl-C interrupts a running reply; without one, the second Ctrl-C leaves the session open', async (t, mesh) => {
   const gate = createGate();
   mesh.model.answer('tell me everything', { text: 'Well, first of all', beforeDelta: gate });
   const { email = '', password = '', agent = '' } = await scripted(mesh);
@@ -345,7 +345,7 @@ story('input after a Ctrl-C resets the confirmation of the next one', async (t, 
   t.is(seen.left, 0);
 });
 
-story('a socket that is cut in mid-reply comes back, and nothing is missing or said twice', async (t, mesh) => {
+story('a socket that closes during a reply is reopened, and no text is missing or repeated', async (t, mesh) => {
   const line = await new TcpProxy([new URL(mesh.url).host]).open();
   t.teardown(() => line.close());
   const words = Array.from({ length: 12 }, (_, index) => `word${index} `);

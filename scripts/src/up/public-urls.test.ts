@@ -13,7 +13,7 @@ function addresses(env: Record<string, string>) {
   return { voice, session: publicUrl, gateway: gateway().publicUrl };
 }
 
-test('clients are told the ports that were chosen', (t) => {
+test('clients receive addresses with the configured ports', (t) => {
   const gateway = 'http://localhost:4310';
   t.deepEqual(addresses({ VOICE_PORT: '4311', GATEWAY_PORT: '4310' }), {
     voice: 'http://localhost:4311',
@@ -22,7 +22,7 @@ test('clients are told the ports that were chosen', (t) => {
   });
 });
 
-test('an address that is given stays, and without a port the default does', (t) => {
+test('a given address is kept, and without a port the default applies', (t) => {
   const [voice, gateway] = ['https://voice.example', 'https://parley.example'];
   const given = { VOICE_PORT: '4311', GATEWAY_PORT: '4310', VOICE_PUBLIC_URL: voice, PARLEY_PUBLIC_URL: gateway };
   t.deepEqual(addresses(given), { voice, session: gateway, gateway });
@@ -31,7 +31,7 @@ test('an address that is given stays, and without a port the default does', (t) 
   t.deepEqual(addresses({ VOICE_PORT: '', VOICE_PUBLIC_URL: '' }), usual);
 });
 
-test('what is no port is left to the reading of settings', (t) => {
+test('an invalid port adds no address', (t) => {
   for (const port of ['0', 'x', '-1', '70000', '4311 '])
     t.deepEqual(withPublicUrls({ VOICE_PORT: port }), { VOICE_PORT: port });
 });

@@ -17,13 +17,13 @@ function answering(...answers: (Error | undefined)[]) {
 
 const slow = unavailable('identity is not available');
 
-test('a mesh whose units do not answer yet is asked again', async (t) => {
+test('a mesh whose units are not available yet is retried', async (t) => {
   const { ready, asked } = answering(slow, slow, undefined);
   await untilReady(ready);
   t.is(asked(), 3);
 });
 
-test('a unit that never answers is reported in the end, and another reason at once', async (t) => {
+test('a unit that stays unavailable is reported after the time limit, other errors immediately', async (t) => {
   await t.throwsAsync(untilReady(answering(slow).ready, 300), { is: slow });
   const { ready, asked } = answering(new Error('identity refuses calls'), undefined);
   await t.throwsAsync(untilReady(ready), { message: 'identity refuses calls' });

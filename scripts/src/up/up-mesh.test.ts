@@ -55,7 +55,7 @@ async function streamsServedBy(opsUrl = ''): Promise<number> {
   return [...metrics.matchAll(count)].reduce((sum, [, served]) => sum + Number(served), 0);
 }
 
-serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one, and leaves nothing', async (t) => {
+serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes acts as one, and leaves nothing', async (t) => {
   const folder = emptyFolder(t);
   const mesh = startUp(t, folder);
   const [url = '', ...gateways] = (await whenUp(mesh)).slice(0, 3);
@@ -140,7 +140,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   await eventually('nothing is left', () => !orphans.some(isAlive));
 });
 
-test('settings that are wrong are all named before anything starts', async (t) => {
+test('all invalid settings of the mesh are reported before anything starts', async (t) => {
   const mesh = startUp(t, emptyFolder(t), { SESSION_LEASE_MS: '-1', IDENTITY_HASH_QUEUE: 'long' });
   t.is(await mesh.ended, 1);
   t.regex(mesh.stderr, /SESSION_LEASE_MS: must be above 0/u);

@@ -114,7 +114,7 @@ test.serial(
   },
 );
 
-test.serial('data and tokens survive a kill -9, Ctrl-C ends with nothing left, and the log has each run', async (t) => {
+test.serial('data and tokens survive a kill -9, Ctrl-C leaves nothing behind, and the log has each run', async (t) => {
   const LOG_FILE = join(data, 'of-this-run.log');
   const last = startUp(t, place, { LOG_FILE });
   const again = ada.at(await whenUp(last));
@@ -160,7 +160,7 @@ test.serial('a port that is taken is named', async (t) => {
   }
 });
 
-test('the banner says no more of scripts/talk than is needed', (t) => {
+test('the banner shows options of scripts/talk only if they are needed', (t) => {
   const at = (url: string) => banner(url, [], []);
   t.regex(at('http://localhost:4000'), /  scripts\/talk\n/u);
   t.regex(at('http://localhost:4001'), /  scripts\/talk --url http:\/\/localhost:4001\/graphql\n/u);
@@ -179,7 +179,7 @@ async function refusal(env: Record<string, string>, dataFolder: string): Promise
   }
 }
 
-test('all bad settings are named at once', async (t) => {
+test('all invalid settings are reported at once', async (t) => {
   const bad = {
     GATEWAY_PORT: 'four thousand',
     STORAGE_PORT: '-1',
@@ -198,7 +198,7 @@ test('all bad settings are named at once', async (t) => {
   }
 });
 
-test('a data folder that cannot be made is named', async (t) => {
+test('a data folder that cannot be created is reported with its path', async (t) => {
   const { data } = newPlace(t);
   writeFileSync(data, 'a file');
   const message = await refusal({}, join(data, 'below'));
@@ -206,7 +206,7 @@ test('a data folder that cannot be made is named', async (t) => {
 });
 
 for (const [what, text] of Object.entries({ cut: '{"MESH_KEY": "', empty: '', incomplete: '{}', odd: 'null' })) {
-  test(`a keys.json that is ${what} is named, and left as it is`, async (t) => {
+  test(`a keys.json that is ${what} is reported and not changed`, async (t) => {
     const { data } = newPlace(t);
     const file = join(data, 'keys.json');
     mkdirSync(data);
@@ -216,7 +216,7 @@ for (const [what, text] of Object.entries({ cut: '{"MESH_KEY": "', empty: '', in
   });
 }
 
-test('in production no smaller engine is taken unasked', async (t) => {
+test('in production missing engine addresses are errors, and no embedded engine starts', async (t) => {
   const message = await refusal({ NODE_ENV: 'production' }, newPlace(t).data);
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT']) {
     t.true(message.includes(`\n  ${name}: is missing, and NODE_ENV is production`), message);

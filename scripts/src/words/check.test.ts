@@ -69,7 +69,7 @@ test('an AbortSignal that is not called signal is reported, by its type or by th
   ]);
 });
 
-test('a turn in the chassis or the gateway is reported, unless it is a field of a conversation', (t) => {
+test("the word turn in names of the chassis or gateway is reported, unless it means a conversation's turn", (t) => {
   const text = 'const turn = { turnIndex: 1, nextTurn: 2, turnover: 3 };\n';
   const found = (file: string) => problems(t, file, text).map((line) => line.replace(/^.*:1 /u, ''));
   t.deepEqual(found('services/chassis/rpc/src/a.ts'), [

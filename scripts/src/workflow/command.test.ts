@@ -18,7 +18,7 @@ test('a definition is drawn, with a run over it', async (t) => {
   t.regex(child.stdout, /^flowchart TD\n[^]*n0 -->\|"1: question"\| n1\n[^]*class n0,n1 taken\n {2}class n1 failed\n/u);
 });
 
-test('what is wrong with a definition is printed, one problem to a line', async (t) => {
+test('problems of a definition are printed, one per line', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-workflow-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'bad.json');

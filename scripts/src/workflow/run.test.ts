@@ -113,7 +113,7 @@ Order 4711 is sent.
   },
 );
 
-story('messages are read from a pipe, and a definition that is not valid is run nowhere', async (t, mesh) => {
+story('messages are read from a pipe, and an invalid definition is not run', async (t, mesh) => {
   const ada = await mesh.person();
   const file = join(newFolder(t), 'echo.json');
   writeFileSync(
