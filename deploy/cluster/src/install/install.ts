@@ -5,10 +5,12 @@ import { makeDataFolder } from '@parley/servers/folders';
 import { root } from '@parley/servers/root';
 import { hostAddress } from '../addresses.ts';
 import type { ClusterFolders } from '../folders.ts';
+import { runningNodes } from '../images/load-images.ts';
+import { exclusively } from '../lock.ts';
 import { startEngines } from './engines.ts';
 import { isReady, type Kubectl, openKubectl, runProgram } from './kubectl.ts';
 import { startOutside } from './outside.ts';
-import { engineFolders, folderOf } from './places.ts';
+import { engineFolders, folderOf, installLockOf } from './places.ts';
 import { withinTime } from './pod-states.ts';
 import { keptKeys } from './secrets.ts';
 import { toolFolder } from './tools.ts';
@@ -67,9 +69,14 @@ export const valueArgs = (values: string, of = chart) => [
 
 /**
  * Installs the chart with the values of its small example, on engines of this machine, in a namespace that enforces Pod Security
- * `restricted`. Resolves when all pods are ready.
+ * `restricted`. Resolves when all pods are ready. Waits while another process installs or leaves.
  */
-export async function install({ folders, tag, signal, say }: InstallOptions): Promise<Installed> {
+export function install(options: InstallOptions): Promise<Installed> {
+  return exclusively(installLockOf(options.folders), options.signal, () => installLocked(options));
+}
+
+async function installLocked({ folders, tag, signal, say }: InstallOptions): Promise<Installed> {
+  const nodes = runningNodes(folders); // `down` may have removed the cluster meanwhile
   const folder = folderOf(folders);
   makeDataFolder(folder);
   const engines = await startEngines({ ...engineFolders(folders), signal, say });
@@ -88,6 +95,10 @@ export async function install({ folders, tag, signal, say }: InstallOptions): Pr
     metadata: { name: release, namespace },
     stringData: secrets,
   });
+  await undoInterrupted(
+    kubectl,
+    nodes.map(({ name }) => name),
+  );
   const helm = openHelm(folders, kubectl);
   const begun = performance.now();
   await withinTime(kubectl, 'the hooks of the install', readyWithinMs, () =>
@@ -108,6 +119,16 @@ export async function install({ folders, tag, signal, say }: InstallOptions): Pr
   };
   writeFileSync(fileOf(folders), JSON.stringify(installed, null, 2), { mode: 0o600 });
   return installed;
+}
+
+/**
+ * Undoes what an interrupted install or story leaves: a pending change, for which Helm refuses every other change of the release, and
+ * cordoned nodes, on which pods do not start. Helm's next change starts from the revision before the pending one.
+ */
+async function undoInterrupted(kubectl: Kubectl, nodes: string[]): Promise<void> {
+  const pending = `owner=helm,name=${release},status in (pending-install,pending-upgrade,pending-rollback)`;
+  await kubectl.run(['delete', 'secrets', '--selector', pending]);
+  await kubectl.run(['uncordon', ...nodes]);
 }
 
 /** Resolves when each Deployment has the requested number of pods, all ready and of its newest version. */

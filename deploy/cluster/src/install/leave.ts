@@ -1,15 +1,26 @@
-import { existsSync } from 'node:fs';
 import type { ClusterFolders } from '../folders.ts';
+import { exclusively } from '../lock.ts';
 import { stopEngines } from './engines.ts';
 import { stopOutside } from './outside.ts';
-import { engineFolders, folderOf } from './places.ts';
+import { engineFolders, folderOf, installLockOf } from './places.ts';
+import { endProcessesIn } from './processes-in.ts';
 
-/** Stops the processes of an installation outside the cluster, if there is an installation. Its namespace is removed with the cluster. */
+/**
+ * Stops the processes of an installation outside the cluster, if there is an installation. Waits while `install` runs. The installation's
+ * namespace is removed with the cluster.
+ */
 export async function leave(
   folders: ClusterFolders,
-  options: { signal: AbortSignal; say(line: string): void },
+  { signal, say }: { signal: AbortSignal; say(line: string): void },
 ): Promise<void> {
-  if (!existsSync(folderOf(folders))) return;
-  await stopOutside(folderOf(folders));
-  await stopEngines({ ...engineFolders(folders), ...options });
+  const [own, engines] = [folderOf(folders), engineFolders(folders)];
+  await exclusively(installLockOf(folders), signal, async () => {
+    const stops = [stopOutside(own), stopEngines({ ...engines, signal, say })];
+    for (const stop of await Promise.allSettled(stops)) {
+      if (stop.status === 'rejected') say(stop.reason instanceof Error ? stop.reason.message : String(stop.reason));
+    }
+    // These are outside the cluster's cgroup, and a lost record must not keep one of them running.
+    for (const pid of await endProcessesIn([own, engines.folders.data]))
+      say(`process ${pid} had no record, and was killed`);
+  });
 }

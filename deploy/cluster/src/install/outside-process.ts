@@ -1,5 +1,6 @@
-// The model server and the mail server of an installation. Arguments: a folder, an address, the two servers' ports, and a password.
-import { writeFileSync } from 'node:fs';
+// The model server and the mail server of an installation. Arguments: a folder, an address, and the two servers' ports.
+import { randomBytes } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { mailServer } from '@parley/doctor/testing/mail-server';
@@ -8,7 +9,9 @@ import { processStart } from '@parley/kernel/processes/process-start';
 import { startScriptedModel } from '@parley/stories/scripted-model';
 import { type Outside, outsideFile } from './outside.ts';
 
-const [folder = '', host = '', modelPort = '', mailPort = '', password = ''] = process.argv.slice(2);
+const [folder = '', host = '', modelPort = '', mailPort = ''] = process.argv.slice(2);
+// Not an argument, because every user of the machine can read the arguments of a process.
+const password = randomBytes(16).toString('hex');
 
 const model = await startScriptedModel();
 // A reply takes about two seconds, so that pods that are replaced meanwhile have replies to finish.
@@ -27,7 +30,9 @@ const outside: Outside = {
   smtpUrl: smtp.href,
   password,
 };
-writeFileSync(join(folder, outsideFile), JSON.stringify(outside), { mode: 0o600 });
+const file = join(folder, outsideFile);
+writeFileSync(`${file}.new`, JSON.stringify(outside), { mode: 0o600 });
+renameSync(`${file}.new`, file);
 
 /** Forwards connections, because both servers listen only on loopback, which pods cannot reach. */
 async function forward(port: number, to: number): Promise<void> {

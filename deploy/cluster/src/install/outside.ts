@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStart } from '@parley/kernel/processes/process-start';
 import { makeDataFolder } from '@parley/servers/folders';
@@ -21,13 +20,22 @@ export interface Outside {
 }
 
 function findOutside(folder: string): Outside | undefined {
-  const file = join(folder, outsideFile);
-  if (!existsSync(file)) return undefined;
-  const found: Outside = JSON.parse(readFileSync(file, 'utf8'));
-  return processStart(found.pid) === found.started ? found : undefined;
+  const found = recordIn(folder);
+  return found && processStart(found.pid) === found.started ? found : undefined;
 }
 
-/** Starts the process unless it runs. It runs until `stopOutside`. @param host the address that both servers listen on */
+function recordIn(folder: string): Outside | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, outsideFile), 'utf8'));
+  } catch {
+    return undefined; // there is no file, or it is damaged
+  }
+}
+
+/**
+ * Starts the process unless it runs. It runs until `stopOutside`. Concurrent calls are not safe.
+ * @param host the address that both servers listen on
+ */
 export async function startOutside(folder: string, host: string): Promise<Outside> {
   makeDataFolder(folder);
   const running = findOutside(folder);
@@ -36,7 +44,7 @@ export async function startOutside(folder: string, host: string): Promise<Outsid
   const ports = await freePorts(2, host);
   const log = openSync(join(folder, 'outside.log'), 'a', 0o600);
   const args = [join(import.meta.dirname, 'outside-process.ts'), folder, host, ...ports.map(String)];
-  const child = spawn(process.execPath, [...args, randomBytes(16).toString('hex')], {
+  const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: folder,

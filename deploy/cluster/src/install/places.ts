@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { hostAddress } from '../addresses.ts';
 import type { ClusterFolders } from '../folders.ts';
 
@@ -9,3 +9,6 @@ export const folderOf = ({ state }: ClusterFolders) => join(state, 'install');
 export function engineFolders({ tools, state }: ClusterFolders) {
   return { folders: { tools, data: join(state, 'engines') }, host: hostAddress };
 }
+
+/** Returns the lock file under which an installation is changed. It is outside the state folder, which `down` deletes. */
+export const installLockOf = ({ state }: ClusterFolders) => join(dirname(state), 'install.lock');

@@ -3,20 +3,25 @@ import { bridge } from '../../src/addresses.ts';
 import { folders } from '../../src/folders.ts';
 import { command } from '../../src/process.ts';
 
+/** The cluster's table of nftables, in `src/host-network.ts`. `down` removes it, so no rule of a killed story remains. */
+const table = 'parley_cluster';
+
 /**
- * Drops what pods send to a port of this machine until it is disposed: they get no answer, as from an address that is gone. What
- * processes of this machine send is not dropped.
+ * Drops all packets from pods to a port of this machine until it is disposed, as if the port's address were gone. Packets from processes of
+ * this machine are not dropped.
  */
 export async function unreachable(port: number): Promise<AsyncDisposable> {
   const nft = command(folders.tools, 'packages', 'nft');
-  const table = `parley_away_${port}`;
-  const run = (...args: string[]) => exec(nft, args);
-  await run('add', 'table', 'inet', table);
-  await run('add', 'chain', 'inet', table, 'input', '{ type filter hook input priority -10 ; policy accept ; }');
-  await run('add', 'rule', 'inet', table, 'input', 'iifname', bridge, 'tcp', 'dport', String(port), 'drop');
+  const chain = `ip ${table} away_${port}`;
+  const run = (...commands: string[]) => exec(nft, [commands.join('; ')]);
+  await run(
+    `add chain ${chain} { type filter hook input priority -10 ; policy accept ; }`,
+    `flush chain ${chain}`, // a killed story may have left its rule
+    `add rule ${chain} iifname ${bridge} tcp dport ${port} drop`,
+  );
   return {
     async [Symbol.asyncDispose]() {
-      await run('delete', 'table', 'inet', table);
+      await run(`flush chain ${chain}`, `delete chain ${chain}`);
     },
   };
 }
