@@ -135,7 +135,7 @@ test('--cluster selects the stories of the cluster, which do not run without it'
 
 test('--break accepts the words that stories of the cluster read, and only with --cluster', (t) => {
   const stories = globSync(join(root, 'deploy/cluster/stories/*.test.ts')).map((file) => readFileSync(file, 'utf8'));
-  const read = stories.flatMap((text) => [...text.matchAll(/broken === '(\w+)'/gu)].map(([, word]) => word));
+  const read = stories.flatMap((text) => [...text.matchAll(/broken === '(\w+)'/gu)].map(([, word = '']) => word));
   t.deepEqual([...new Set(read)].toSorted(), [...breaks].toSorted());
   t.is(wrongBreak('pdb', { cluster: true }), undefined);
   t.is(wrongBreak('pbd', { cluster: true }), '--break pbd: unknown; known are policy, pdb, prestop');

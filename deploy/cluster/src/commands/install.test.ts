@@ -45,7 +45,7 @@ async function installOnBareMachine(t: ExecutionContext, { nodes }: { nodes: num
 test('an install names every program that this machine cannot install before it builds an image', async (t) => {
   const lines = (await installOnBareMachine(t, { nodes: 1 })).trim().split('\n');
   t.is(lines[0], 'This machine lacks:');
-  const named = lines.slice(1).map((line) => line.trim().split(':')[0]);
+  const named = lines.slice(1).map((line) => line.trim().split(':')[0] ?? '');
   t.deepEqual(named.toSorted(), ['Kafka', 'PostgreSQL', 'Redis', 'S3 (versitygw)', 'builder', 'helm']);
 });
 
