@@ -20,7 +20,7 @@ async function processesOf(t: ExecutionContext, certificate: { cert: string; key
       (request, response) => {
         served.set(address, (served.get(address) ?? 0) + 1);
         request.resume();
-        // names agentCount: the requested field.
+        // allow-name agentCount: the requested field.
         response.setHeader('content-type', 'application/json').end('{"data":{"agentCount":7}}');
       },
     );

@@ -138,7 +138,7 @@ test('connections under constant load are replaced, so that added processes of a
     connections.add(request.socket);
     request.resume();
     response.setHeader('content-type', 'application/json');
-    // names agentCount: the requested field.
+    // allow-name agentCount: the requested field.
     response.end('{"data":{"agentCount":7}}');
   });
   const { ask, identity } = await gatewayMesh(t, {
@@ -165,7 +165,7 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
     if (isStopping && served.has(request.socket)) return void request.socket.destroy();
     served.add(request.socket);
     response.setHeader('content-type', 'application/json');
-    // names agentCount: the requested field.
+    // allow-name agentCount: the requested field.
     response.end(`{"data":{"${operation === 'mutation' ? 'deleteAgent' : 'agentCount'}":7}}`);
   });
   const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
@@ -189,7 +189,7 @@ test('a mutation is retried if its connection was never opened, because nothing 
   const server = createServer((request, response) => {
     request.resume();
     asked.push(request.url ?? '');
-    // names deleteAgent: the requested field.
+    // allow-name deleteAgent: the requested field.
     response.setHeader('content-type', 'application/json').end('{"data":{"deleteAgent":true}}');
   });
   // A separate address, because on 127.0.0.1 a server of another test might get the port while it is unused here.
@@ -223,7 +223,7 @@ test('if a router reports a lost route, a query is retried, a mutation is not', 
     const lost = Object.assign(new Error('read EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall: 'read' });
     const mine = [...sockets].find(({ localPort }) => localPort === request.socket.remotePort);
     if (asked.length === 1) return void mine?.destroy(lost);
-    // names agentCount: the requested field.
+    // allow-name agentCount: the requested field.
     response.setHeader('content-type', 'application/json').end('{"data":{"agentCount":7}}');
   });
   const onConnected = (message: unknown) => void sockets.add((message as { socket: Socket }).socket);

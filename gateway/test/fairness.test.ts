@@ -150,7 +150,7 @@ test('a field may allow fewer long calls per tenant than others, and a queued ca
     t,
     { GATEWAY_LONG_CALLS: '10', GATEWAY_LONG_CALLS_PER_TENANT: '9' },
     {},
-    // names agentCount: a piece of the schema.
+    // allow-name agentCount: a piece of the schema.
     { agentCount: '@longRunning(callsPerTenant: 2)' },
   );
   const busy = ask(1, people);

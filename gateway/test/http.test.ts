@@ -36,7 +36,7 @@ test('subgraphs are reached with a certificate, which may be replaced, and refus
   });
   const token = await identity.signIn('s-1');
   const isAnswered = async () => {
-    const { data } = await ask('{ agentCount }', { token }); // names agentCount: one that the test answers
+    const { data } = await ask('{ agentCount }', { token }); // allow-name agentCount: one that the test answers
     t.deepEqual(data, { agentCount: 7 });
   };
   await isAnswered();

@@ -205,7 +205,7 @@ test('a response composed of several subgraph responses is bounded as a whole', 
 
 test('a body of 1 to 8 MB is accepted only for an operation with @longBody', async (t) => {
   const resolvers = { agent: { Mutation: { createAgent: () => ({ id: 1 }) } } };
-  // names createAgent: the operation that this gateway's schema gets @longBody on.
+  // allow-name createAgent: the operation that this gateway's schema gets @longBody on.
   const { post, identity, reached } = await gatewayMesh(t, { resolvers, directives: { createAgent: '@longBody' } });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   const sent = (query: string, bytes: number) =>

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type Asked, codesOf, type GatewayMeshOptions, gatewayMesh } from './support/gateway-mesh.ts';
 import { rawServer } from './support/raw-server.ts';
 
-// names embed: the query with @passedThrough.
+// allow-name embed: the query with @passedThrough.
 
 /** Valid JSON that nothing but its sender would write. */
 const oddNumbers = '{"data":{"embed":{"vectors":[[1.50,2e0]]}}}\n';

@@ -1,4 +1,4 @@
-// names embed: the command of scripts/
+// allow-name embed: the command of scripts/
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { startChild } from './testing/child.ts';
 
-// Other commands have their own tests, or run as checks. names workflow: the command, not the operation.
+// Other commands have their own tests, or run as checks. allow-name workflow: the command, not the operation.
 for (const command of ['dev', 'migrate', 'topics', 'workflow']) {
   test(`${command} --help prints its usage, and does nothing else`, async (t) => {
     const child = startChild(t, command, { args: ['--help'] });

@@ -202,7 +202,7 @@ export async function throttleFigures({ short }: BenchOptions, redisUrl?: string
   const throttle = createThrottle({ rules, keyValue, onDegraded: () => undefined, log });
   const [warmUp, count] = short ? [1, 20] : [500, 5_000];
   const times = await oneByOne(warmUp + count, async (n) => {
-    // Enough clients that none reaches its limit. names login: an operation with @throttle.
+    // Enough clients that none reaches its limit. allow-name login: an operation with @throttle.
     const client = `10.${(n >> 10) & 255}.${(n >> 2) & 255}.1`;
     const before = performance.now();
     const outcome = await throttle([{ type: 'Mutation', name: 'login' }], client);

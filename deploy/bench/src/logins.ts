@@ -118,7 +118,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   const logins = measured.flatMap(({ busy }) => busy.logins);
   return [
     ...figures('queries', 'query by a person'),
-    // names sendMessage: the operation that is measured.
+    // allow-name sendMessage: the operation that is measured.
     ...figures('messages', 'sendMessage'),
     figure('one of 20 logins a second, p50', quantile(logins, 0.5), 'ms'),
     figure('one of 20 logins a second, p99', quantile(logins, 0.99), 'ms'),

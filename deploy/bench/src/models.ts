@@ -14,7 +14,7 @@ import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, type StartedMesh } from './processes.ts';
 
 const prompt = 'How long does it take until you begin to answer?';
-// names generateText: the operation that is measured.
+// allow-name generateText: the operation that is measured.
 const operation = 'generateText';
 const document = `query ($input: GenerateTextInput!) { ${operation}(input: $input) { text providerId modelId costUsd } }`;
 const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count } } }';

@@ -6,7 +6,7 @@ import { root } from '@parley/servers/root';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { needed } from './on-servers.ts';
 
-// names workflows: the part of the bench.
+// allow-name workflows: the part of the bench.
 
 const parts = [
   'logins',

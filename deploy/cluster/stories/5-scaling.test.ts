@@ -13,7 +13,7 @@ const callsWithinMs = 30_000;
 const shareMs = 20_000;
 /** HorizontalPodAutoscalers compare what pods use with this. Idle pods use far less, unlike the requests of the installation. */
 const requestedCpu = '200m';
-/** Units that answer calls of others all the time while people talk. */
+/** Units that other units call all the time during conversations. */
 const called = ['session', 'agent', 'identity'];
 
 async function scale({ kubectl, allReady }: Cluster, unit: string, replicas: number): Promise<void> {

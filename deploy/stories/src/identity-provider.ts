@@ -16,7 +16,7 @@ export function newProviderAccount(given: Partial<ProviderAccount> = {}): Provid
 
 /**
  * Signs in at the mesh's identity provider like a browser, and returns the ticket.
- * @param hanging a name; the provider counts the exchanges of this ticket under the name, and never responds to them
+ * @param hanging if given, the provider never responds to exchanges of this ticket, and counts them under this name
  */
 export async function ticketFor({ settings }: TestMesh, account: ProviderAccount, hanging?: string): Promise<string> {
   const response = await fetch(`${settings['IDP_ONE_URL']}/login`, {

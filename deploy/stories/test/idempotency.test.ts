@@ -145,7 +145,7 @@ story('generateText with a key makes one call at one cost, even if the first cli
   });
   t.deepEqual(data, { generateText: { text: 'Thought.', costUsd: 0.0035 } });
   t.is(mesh.model.requestsFor('Think.').length, 1);
-  // names generateText: the operation's name in the ledger
+  // allow-name generateText: the operation's name in the ledger
   t.deepEqual((await usageOf(ada)).breakdown, [{ model: 'gpt-4o', operation: 'generateText', count: 1 }]);
   t.is((await usageOf(ada)).costThisMonthUsd, 0.0035);
 });

@@ -54,7 +54,7 @@ story(
     const usage = await usageOf(ada);
     t.is(usage.monthlySpendCapUsd, 10);
     t.true(usage.costThisMonthUsd > 10.009 && usage.costThisMonthUsd < 10.011);
-    // names generateText: the operation's name in the ledger
+    // allow-name generateText: the operation's name in the ledger
     t.deepEqual(usage.breakdown, [{ model: 'gpt-4o', operation: 'generateText', count: 2 }]);
   },
 );

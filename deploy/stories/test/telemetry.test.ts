@@ -280,7 +280,7 @@ story('a failure is logged with the request id that the client received, and wit
     t.true(mine.some(({ unit }) => unit === 'session') && mine.some(({ unit }) => unit === 'agent'));
     t.is(new Set(mine.map(({ traceId }) => traceId)).size, 1);
     const [request, ...others] = mine.filter(({ unit, level }) => unit === 'gateway' && level === 'info');
-    // names sendMessage: the log line contains the requested operation.
+    // allow-name sendMessage: the log line contains the requested operation.
     t.like(request, { msg: 'request', operations: ['sendMessage'], status: 200, outcome: 'ok' });
     t.deepEqual(others, []);
   }

@@ -156,7 +156,7 @@ story(
   async (t, mesh) => {
     t.timeout(180_000);
     const { person } = mesh;
-    // names sendMessage: the operation that this story sends.
+    // allow-name sendMessage: the operation that this story sends.
     const sending = servedOperations().find(({ name }) => name === 'sendMessage');
     t.true(sending !== undefined && sending.throttle === undefined);
     const gateway = inTurn(mesh);

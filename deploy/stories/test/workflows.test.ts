@@ -8,7 +8,7 @@ import { createKnowledgeBase } from '../src/knowledge.ts';
 import { stories } from '../src/stories.ts';
 import { attachWorkflow, createWorkflow, deleteWorkflow, publishWorkflow, saying } from '../src/workflows.ts';
 
-// names workflow: the ledger's name for such calls.
+// allow-name workflow: the ledger's name for such calls.
 
 const story = stories(test);
 

@@ -66,7 +66,7 @@ export type OwnerOf = (
 ) => Promise<SocketOwner | undefined>;
 
 export function createOwnerOf(deps: CredentialDeps): OwnerOf {
-  /** A rule without the exceptions for limited sign-ins and suspended tenants. */
+  /** A rule that allows every caller, except for limited sign-ins and suspended tenants. */
   const any: FieldRule[] = [{ by: [] }];
 
   async function ownerBy(kind: CredentialKind, request: CredentialRequest): Promise<SocketOwner> {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 
 /** The operation that the requests below use for long bodies; their gateway accepts it. */
-// names createAgent: their gateway's schema gets @longBody on it. names agentCount: a piece of a document.
+// allow-name createAgent: their gateway's schema gets @longBody on it. allow-name agentCount: a piece of a document.
 export const longOperation = 'createAgent';
 
 export interface HostileRequest {

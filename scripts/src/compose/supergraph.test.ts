@@ -42,7 +42,7 @@ test('the supergraph contains the directives of operations with their arguments'
     return node?.directives?.map(print).filter((text) => !text.startsWith('@join__'));
   };
 
-  // names agents: a field of the SDL above. names deleteAgent: the same. names sessionEvents: the same.
+  // allow-name agents: a field of the SDL above. allow-name deleteAgent: the same. allow-name sessionEvents: the same.
   t.deepEqual(directives(OperationTypeNode.QUERY, 'agents'), ['@access(by: [JWT, API_KEY])']);
   t.deepEqual(directives(OperationTypeNode.QUERY, 'session'), ['@access(by: [])']);
   t.deepEqual(directives(OperationTypeNode.MUTATION, 'deleteAgent'), [

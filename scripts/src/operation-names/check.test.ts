@@ -76,7 +76,7 @@ const allowed: Record<string, string> = {
 for (const [what, text] of Object.entries(allowed)) test(`allowed: ${what}`, (t) => t.deepEqual(found(t, text), []));
 
 test('a comment with a reason allows only the operation that it names', (t) => {
-  const text = "// names enter: the log line says it.\nconst names = ['enter', 'leave'];";
+  const text = "// allow-name enter: the log line says it.\nconst names = ['enter', 'leave'];";
   t.deepEqual(found(t, text), ['leave']);
   t.is(found(t, text.replace(' the log line says it.', '')).length, 2, 'without a reason');
 });
@@ -85,7 +85,7 @@ test('each name is reported with its lines and the remedy', (t) => {
   const text =
     "// Où\n\nif (name === 'enter') stop();\nconst rules = {\n  leave: 1,\n};\nexport const is = /^enter$/;\n";
   const advice = (name: string) =>
-    `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
+    `let the schema say what the operation needs; where it means something else, add // allow-name ${name}: <what>`;
   for (let times = 0; times < 2; times += 1) {
     t.deepEqual(check(t, text), [
       `file.ts:3 names 'enter' (lines 3, 7); ${advice('enter')}`,

@@ -15,7 +15,7 @@ export interface OperationNames {
  * whole string, strings or anchored regular expressions that consist of names, and variables with an object whose keys are all names; a
  * name may be followed by an argument's path. Documents, functions with a name (resolvers), tables, types, and what is read from or
  * expected of a response, including error paths, do not count. In a service's folder, operations of other services count only with their
- * type, because the service does not know them. A comment `names <operation>: <why>` in the file allows that operation there.
+ * type, because the service does not know them. A comment `allow-name <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name, with the lines that have it.
  */
 export function checkOperationNames(root: string, files: string[], { operations, services }: OperationNames) {
@@ -35,7 +35,7 @@ export function checkOperationNames(root: string, files: string[], { operations,
       }
     });
     return [...found]
-      .filter(([name]) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
+      .filter(([name]) => !new RegExp(`//.*\\ballow-name \`?${name}\`?: \\S`, 'u').test(text))
       .map(([name, lines]) => messageOf(file, name, lines));
   });
 
@@ -55,7 +55,7 @@ function bareName(operation: string): string {
 function messageOf(file: string, name: string, lines: Set<number>): string {
   const sorted = [...lines].toSorted((one, other) => one - other);
   const allLines = sorted.length > 1 ? ` (lines ${sorted.join(', ')})` : '';
-  const remedy = `let the schema say what the operation needs; where it means something else, add // names ${name}: <what>`;
+  const remedy = `let the schema say what the operation needs; where it means something else, add // allow-name ${name}: <what>`;
   return `${file}:${sorted[0]} names '${name}'${allLines}; ${remedy}`;
 }
 

@@ -9,7 +9,7 @@ export interface Command {
   env?: Record<string, string>;
   /** After this time the command is killed with all its child processes, and counts as failed. `extend` of `onMessage` can prolong it. */
   timeoutMs: number;
-  /** Kills the command in the same way. */
+  /** When it aborts, the command is killed, as after its time limit. */
   signal: AbortSignal;
   /**
    * Receives messages that the command sends with `process.send`. Default: there is no channel.

@@ -93,7 +93,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes acts as one, a
   await endSession(ada, sessionId);
   t.regex((await evaluated(ada, sessionId)).summary, /offline/u);
 
-  // Throttles count over both gateways.
+  // Both gateways share the counters of throttles.
   const stranger = new Client(url);
   const asks = Array.from({ length: 12 }, async (_, n) => {
     const headers = { 'x-forwarded-for': stranger.ip };

@@ -61,7 +61,7 @@ async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place
   t.false(existsSync(join(data, 'database/lock')));
 }
 
-// names workflow: the command.
+// allow-name workflow: the command.
 
 /** Runs the command on the page with examples of workflows, against a mesh without a language model. */
 async function runsExample(t: ExecutionContext, url: string): Promise<void> {
@@ -137,7 +137,7 @@ test.serial('data and tokens survive a kill -9, Ctrl-C leaves nothing behind, an
   t.truthy(ready?.addresses.session.rpc);
   t.like(line('stopped'), [{ signal: 'SIGINT', code: 0 }]);
   const [kept, login, request, ...others] = line('request');
-  // names login: the log line contains the requested operation. names myTenant: the same.
+  // allow-name login: the log line contains the requested operation. allow-name myTenant: the same.
   t.like(kept, { operations: ['myTenant'], outcome: 'ok' });
   t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
   t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });

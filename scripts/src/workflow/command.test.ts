@@ -5,7 +5,7 @@ import test from 'ava';
 import { root } from '../root.ts';
 import { startChild } from '../testing/child.ts';
 
-// names workflow: the command, which is unrelated to the operation of that name.
+// allow-name workflow: the command, which is unrelated to the operation of that name.
 const bot = join(root, 'services/agent/examples/support-bot.json');
 
 test('a definition is drawn, with a run over it', async (t) => {

@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { startChild } from '../testing/child.ts';
 
-// names workflow: the command, which is unrelated to the operation of that name.
+// allow-name workflow: the command, which is unrelated to the operation of that name.
 
 const story = stories(test);
 const examples = join(root, 'services/agent/examples');

@@ -90,7 +90,7 @@ export async function agentReplicas(
         const leave = new AbortController();
         t.teardown(() => leave.abort());
         const live = Promise.withResolvers<void>();
-        // names textGenerationEvents: a gateway's request for this field
+        // allow-name textGenerationEvents: a gateway's request for this field
         const request = {
           field: 'textGenerationEvents',
           argumentsJson: JSON.stringify({ requestId, after }),

@@ -49,7 +49,7 @@ test('a completion returns its model and cost, and is settled once under its key
   const { settled, open, reserved } = unit.ledger;
   t.is(settled.length, 1);
   t.like(settled[0], { estimated: false, served: true });
-  // names generateText: the operation's name in the ledger
+  // allow-name generateText: the operation's name in the ledger
   t.like(settled[0]?.call, {
     operation: 'generateText',
     apiKeyId: 9,

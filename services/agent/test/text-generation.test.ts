@@ -32,7 +32,7 @@ test('states: a listener gets the text in pieces and one final event, after whic
     );
   }
   await eventually('it is settled', () => ledger.settled.length === 1);
-  // names startTextGeneration: the operation's name in the ledger
+  // allow-name startTextGeneration: the operation's name in the ledger
   t.like(ledger.settled[0]?.call, { operation: 'startTextGeneration', apiKeyId: 9, costUsdE8: 350_000n });
   t.is(ledger.open.size, 0);
 });

@@ -378,7 +378,7 @@ test('the results of all rounds together are half of the context of the model, o
 test('a connector that does not answer leaves action enough time to describe the others', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const other = { connectorId: 4, tool: 'look_up' };
-  // Like the action service: a tool that is not described in time is missing.
+  // The action service, too, leaves out a tool that is not described in time.
   unit.action.describe = async (tool) => {
     if (tool === '4/look_up') return {};
     await sleep(unit.action.timeLimits.at(-1) ?? 0);

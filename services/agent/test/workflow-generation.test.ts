@@ -7,7 +7,7 @@ import { unitOn } from './agent-turns.ts';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 import { ask, greeting, naming, owner, type Refusal, workflowsOf } from './workflow-unit.ts';
 
-// names workflow: the name under which the ledger records these calls, not the query
+// allow-name workflow: the name under which the ledger records these calls, not the query
 
 interface Generated {
   definition: unknown;

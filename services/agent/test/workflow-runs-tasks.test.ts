@@ -7,7 +7,7 @@ import { unitWithModel } from './agent-turns.ts';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 import { agentWith, publish, runsOf, runTask, saveDraft, type TaskAnswer } from './workflow-run-unit.ts';
 
-// names workflow: the name under which the ledger records these calls, not the query
+// allow-name workflow: the name under which the ledger records these calls, not the query
 
 const owner = inTenant(1);
 const usage = { prompt_tokens: 1_000, completion_tokens: 50 };

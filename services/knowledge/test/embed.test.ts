@@ -59,7 +59,7 @@ test('with an endpoint, its model embeds at its price', async (t) => {
   const { graph, ledger } = await retrievalUnit(t, { env: { EMBEDDINGS_URL: server.url } });
   const { data } = await graph(keyOf(1), query, { texts: ['one', 'two'] });
   t.deepEqual(embedded(data).usage, { inputTokens: 6, outputTokens: 0, costUsd: 1.2e-7 });
-  // names embed: the operation's name in the ledger
+  // allow-name embed: the operation's name in the ledger
   t.like(ledger.reserved, [{ call: { operation: 'embed', apiKeyId: 9, modelId: 'text-embedding-3-small' } }]);
 });
 

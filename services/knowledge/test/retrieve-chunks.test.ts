@@ -266,7 +266,7 @@ onEveryDatabase(({ test, testSchema }) => {
     const { graph, ledger } = await retrievalUnit(t, { database });
     const base = await storedChunks(database, 1).base();
     await graph(userOf(1), query, { id: base, query: 'otter' });
-    // names embed: the operation's name in the ledger
+    // allow-name embed: the operation's name in the ledger
     t.like(ledger.reserved, [{ call: { operation: 'embed', modelId: 'offline-embedding-1', providerId: 'OFFLINE' } }]);
     ledger.atCap = true;
     const { errors } = await graph(userOf(1), query, { id: base, query: 'otter' });

@@ -27,7 +27,7 @@ test('a session is started once per key, even if its agent has been deleted sinc
   agent.agents.delete(2);
   const again = await other.app.startSession(under('a'), start);
   t.deepEqual(again, first);
-  t.is(await count('sessions'), 1); // names sessions: the database table, not the query
+  t.is(await count('sessions'), 1); // allow-name sessions: the database table, not the query
   t.deepEqual(await messagesOf(first.id), ['Hello there'], 'greeted once');
   t.like(await t.throwsAsync(app.startSession(under('b'), start)), { kind: 'notFound' });
 
@@ -67,7 +67,7 @@ test('of parallel calls with one key on two replicas, only one takes effect', as
   const apps = Array.from({ length: 10 }, (_, n) => (n % 2 ? app : other.app));
   const sessions = await Promise.all(apps.map((each) => each.startSession(under('a'), start)));
   t.is(new Set(sessions.map(({ id }) => id)).size, 1);
-  t.is(await count('sessions'), 1); // names sessions: the database table, not the query
+  t.is(await count('sessions'), 1); // allow-name sessions: the database table, not the query
   const [{ id } = t.fail()] = sessions;
   const send = { sessionId: id, text: 'Hello' };
   await Promise.all(apps.map((each) => each.sendMessage(under('b'), send)));

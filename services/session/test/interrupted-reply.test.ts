@@ -87,7 +87,7 @@ for (const end of ['finished', 'interrupted'] as const) {
     if (end === 'interrupted') await app.interruptSession(owner, String(id));
     await subscriber.until('the reply', isReply);
 
-    // Input tokens, output tokens and cost: first call 330, 79, 43,700; second call 40, 9, 700; plus the call that replied.
+    // Two earlier calls: 330 input tokens, 79 output tokens, cost 43,700; then 40 input tokens, 9 output tokens, cost 700.
     const { messages } = await app.getTranscript(owner, id);
     t.is(agent.calls.length, 3);
     t.like(

@@ -85,7 +85,7 @@ async function startUnit(t: ExecutionContext, env: Record<string, string>) {
   t.teardown(() => subscriptions.stop());
   /** Opens a subscription to `sessionEvents`, from the beginning of the session. */
   const events = (caller: Caller, sessionId: number) => {
-    // names sessionEvents: the request that a gateway makes for this field
+    // allow-name sessionEvents: the request that a gateway makes for this field
     const request = {
       field: 'sessionEvents',
       argumentsJson: JSON.stringify({ sessionId, after: '0' }),

@@ -105,7 +105,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       for (const { id } of tenants) found.push(...(await asTenant(id, (db) => select(db, name))));
       return found as Rows[Name];
     });
-  // names agents: the table. names sessions: the table. names workflowRuns: the table.
+  // allow-name agents: the table. allow-name sessions: the table. allow-name workflowRuns: the table.
   const [agents, sessions, messages, turns, evaluations, usage, kept, documents, toolCalls, workflowRuns, calls] =
     await Promise.all([
       ofTenants('agent', 'agents'),

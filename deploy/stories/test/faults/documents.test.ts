@@ -49,7 +49,7 @@ async function library({ person, database }: FaultMesh) {
           tenant,
           ({ knex }) => knex('usage_calls').where({ operation }).select('callId', 'tokensIn', 'leaseEnded'),
         );
-      return { embedded: await of(tenantId, 'embed'), again: await of(0, 'reembed') }; // names embed: the ledger's word
+      return { embedded: await of(tenantId, 'embed'), again: await of(0, 'reembed') }; // allow-name embed: the ledger's word
     },
   };
 }

@@ -10,7 +10,7 @@ export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
-/** Empty chunks that a held model sends, because a call fails if its model sends nothing for 30 s. */
+/** A model that waits for the test sends these empty chunks, because a call fails after 30 s without a chunk. */
 const emptyPieces = Array.from({ length: 60 }, () => '');
 const pieceEveryMs = 10_000;
 

@@ -89,7 +89,7 @@ serverTest(
     t.is(sessions.length, 2);
     t.deepEqual(messages, ['Said once.']);
     t.is(mesh.model.requestsFor('Think before the end.').length, 1);
-    // names generateText: the operation's name in the ledger
+    // allow-name generateText: the operation's name in the ledger
     const counted = async () =>
       (await usageOf(ada)).breakdown.find(({ operation }) => operation === 'generateText')?.count;
     t.is(await counted(), 1);

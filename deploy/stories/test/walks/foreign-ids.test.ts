@@ -14,7 +14,7 @@ import { createWorkflow, deleteWorkflow, publishWorkflow } from '../../src/workf
 // The response to a foreign id is the same on every mesh, so one mesh serves these many requests.
 const story = stories(test, { on: 'processes' });
 
-// names workflow: the kind of object.
+// allow-name workflow: the kind of object.
 const kinds = [
   'agent',
   'session',
@@ -43,8 +43,8 @@ function kindOf(operation: string, path: string): (typeof kinds)[number] | 'exte
 }
 
 /** Reads that return an error for an absent object. All other lists and nullable reads return an empty list or null. */
-// names agentAuditLogs: the contract requires an error for a foreign id; it is not a rule of the gateway.
-// names knowledgeDocuments: the same. names retrieveChunks: the same. names listMcpTools: the same. names workflowVersions: the same.
+// allow-name agentAuditLogs: the contract requires an error for a foreign id; it is not a rule of the gateway.
+// allow-name knowledgeDocuments: the same. allow-name retrieveChunks: the same. allow-name listMcpTools: the same. allow-name workflowVersions: the same.
 const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks', 'listMcpTools', 'workflowVersions']);
 
 /** Valid values for other arguments, so that the id is evaluated. */
@@ -309,7 +309,7 @@ story('a deleted agent gets the same response as an absent one in every operatio
   ({ apiKey: ada.apiKey } = await ada.withApiKey());
   const agentId = await createAgent(ada);
   await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId });
-  // The audit log and sessions of a deleted agent stay readable. names sessions: this story deletes their agent.
+  // The audit log and sessions of a deleted agent stay readable. allow-name sessions: this story deletes their agent.
   const walked = (await idArguments(ada, { agentId, sessionId: 1 })).filter(
     ({ operation, kind }) => kind === 'agent' && !['agentAuditLogs', 'sessions'].includes(operation.name),
   );

@@ -198,21 +198,21 @@ story(
       { path }: Place,
       value: unknown,
     ) {
-      // names createTenant: a user may create only a few tenants, so each is created by a new user. names createKnowledgeBase: the same.
+      // allow-name createTenant: a user may create only a few tenants, so each is created by a new user. allow-name createKnowledgeBase: the same.
       const isLimited = ['createTenant', 'createKnowledgeBase'].includes(name);
-      // names transcribeSpeech: voice limits it by client address.
+      // allow-name transcribeSpeech: voice limits it by client address.
       const isElsewhere = throttle || name === 'transcribeSpeech';
       const member = isLimited ? await person() : isElsewhere ? elsewhere(worker.client) : worker.client;
       const client = by.length === 0 ? visitor() : isForBrowsers({ by }) ? worker.browser : member;
       const given: Record<string, unknown> = { ...goodValues(), ...page, [path]: value };
       const steps = path.split('.');
       // Some arguments exclude each other.
-      // names login: an email or a phone number. names generateOTP: the same. names createAgent: a URL or none.
+      // allow-name login: an email or a phone number. allow-name generateOTP: the same. allow-name createAgent: a URL or none.
       if (['login', 'generateOTP'].includes(name) && path === 'input.phoneNumber') delete given['input.email'];
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
-      // names createCustomAction: some of its fields require another one. A tool requires its connector.
+      // allow-name createCustomAction: some of its fields require another one. A tool requires its connector.
       const tools = path === 'input.tools.tool' ? { 'input.tools.connectorId': worker.connectorId } : {};
-      // names sdkStart: a persona or an existing agent. names runWorkflowTask: the workflow is not published.
+      // allow-name sdkStart: a persona or an existing agent. allow-name runWorkflowTask: the workflow is not published.
       const drafts = name === 'runWorkflowTask' ? { 'input.testDraft': true } : tools;
       const embeds =
         name === 'sdkStart' && path !== 'input.personaPrompt' ? { 'input.personaPrompt': 'You are Max.' } : drafts;
@@ -255,7 +255,7 @@ story(
       answer: Answer<Record<string, unknown>>,
       about: string,
     ): Promise<void> {
-      // names sendMessage: the text is read in the session. names sdkSendMessage: the same. names register: in the new user's profile.
+      // allow-name sendMessage: the text is read in the session. allow-name sdkSendMessage: the same. allow-name register: in the new user's profile.
       if (['sendMessage', 'sdkSendMessage'].includes(name) && path === 'input.text') {
         const { session: read } = await member.query<{ session: { messages: { text: string }[] } }>(
           'query ($id: ID!) { session(id: $id) { messages { text } } }',

@@ -14,7 +14,7 @@ export interface GivenActionCall extends GivenCall {
   linkedIdentities: { product: string; subject: string }[];
 }
 
-/** Calls a custom action. Failures of the call are results. @throws DomainError `invalid` for a malformed request */
+/** Calls a custom action. A failed call is returned as a result, not thrown. @throws DomainError `invalid` for a malformed request */
 export async function callAction(ports: Ports, request: TenantRequest, given: GivenActionCall): Promise<CallResult> {
   const call = callRequest(given, ports.limits.callMs);
   const subjects = new Map(given.linkedIdentities.map(({ product, subject }) => [product, subject]));

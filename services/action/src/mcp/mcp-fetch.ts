@@ -59,7 +59,7 @@ function fetchOf(outbound: Pick<Outbound, 'stream'>, { timeoutMs, room }: Exchan
   return guardedFetch(outbound, { maxBytes, maxEventBytes, timeoutMs });
 }
 
-/** Subtracts the bytes of a body from the remaining bytes while it is read. */
+/** Subtracts the bytes of a body from the bytes that the exchange may still receive, while the body is read. */
 function counted({ room }: Exchange, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   if (!room) return body;
   return body.pipeThrough(

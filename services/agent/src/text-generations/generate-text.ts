@@ -8,7 +8,7 @@ import { accountOf, type DirectCall, directCall, directError, imageBytes } from 
 import { shownReason } from './finish-reason.ts';
 import { generateOnce } from './generate-once.ts';
 
-const operation = 'generateText'; // names generateText: the operation's name in the ledger
+const operation = 'generateText'; // allow-name generateText: the operation's name in the ledger
 
 /** Generates a text. Calls with the same effect key share one generation. */
 export async function generateText(

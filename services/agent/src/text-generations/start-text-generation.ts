@@ -22,11 +22,11 @@ export async function startTextGeneration(
   const { database, metering, admittedGenerations } = ports;
   const { caller } = request;
   const { chain, request: modelRequest } = directCall(ports, input);
-  // Checked before the cap, which may have been reached by the time of a retry.
+  // The key is checked before the cap: a retry gets the first result, although the cap may have been reached since.
   const started = await committedUnder(database, request);
   if (started !== undefined) return { requestId: started };
   const requestId = randomUUID();
-  const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: the operation's name in the ledger
+  const account = accountOf(caller, 'startTextGeneration', requestId); // allow-name startTextGeneration: the operation's name in the ledger
   using held = new DisposableStack();
   held.use(ports.generations.hold(caller.tenantId, 1));
   held.use(ports.images.hold(caller.tenantId, imageBytes(modelRequest)));

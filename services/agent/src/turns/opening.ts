@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.ts';
 import type { Opening } from '../models/model.ts';
 
-/** The request to a model whose agent speaks first. */
+/** The request to a model for the first message of a session, where the agent speaks first. */
 export interface OpeningRequest {
   opening: Opening;
   /** Replaces the user message with which a conversation has to begin. */

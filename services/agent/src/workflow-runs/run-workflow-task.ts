@@ -18,7 +18,7 @@ import { workflowDefinitions } from './workflow-definitions.ts';
 import { workflowFailure, workflowNotPublished } from './workflow-failure.ts';
 import { newProgress, type RunProgress, stepsOf } from './workflow-run.ts';
 
-// names workflow: the name under which the ledger records these calls, not the query
+// allow-name workflow: the name under which the ledger records these calls, not the query
 
 const operation = 'workflow'; // the operation's name in the ledger
 

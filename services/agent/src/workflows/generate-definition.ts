@@ -12,7 +12,7 @@ import type { WorkflowIssue } from '../workflow/definition.ts';
 import { definitionIssues } from './definition-issues.ts';
 import { correctionPrompt, definitionInstructions, issueTexts } from './definition-prompt.ts';
 
-// names workflow: the name under which the ledger records these calls, not the query
+// allow-name workflow: the name under which the ledger records these calls, not the query
 
 /** The first attempt, and two corrections. */
 const maxTries = 3;

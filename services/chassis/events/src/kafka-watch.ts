@@ -1,6 +1,6 @@
 import type { Assignment } from './kafka-assignment.ts';
 
-/** Upper limits in ms: how often a consumer is checked, and how long it may fetch without having joined again. */
+/** In ms. The longest interval between two checks of a consumer, and the longest time that it may fetch before it joins its group again. */
 const longestIntervalMs = 5_000;
 const longestUnjoinedMs = 20_000; // twice as long as a group waits for its members
 

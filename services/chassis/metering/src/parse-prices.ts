@@ -75,7 +75,7 @@ const costsBesideTokens = [
   'input_cost_per_image',
   'citation_cost_per_token',
 ];
-/** Models that always search, by name, because only some entries have the cost of a search. */
+/** Matches the names of models that always search the web. Only some entries of the price list have the cost of a search. */
 const searchesAlways = /\b(?:deep-research|search|sonar|online)\b/u;
 
 function costsMore(modelId: string, given: Record<string, unknown>): boolean {

@@ -30,8 +30,8 @@ export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
 /**
- * Notices that other people can trigger repeatedly. Their limit is lower, so that the day's mails are not used up when
- * another notice is sent.
+ * Notices that other people can trigger repeatedly. Their daily limit is lower, so that a part of the mails of a day remains for other
+ * notices.
  */
 const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
 const maxToUnproved = { repeated: 20, all: 40 };

@@ -53,8 +53,8 @@ export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
 }
 
 /**
- * Starts jobs that embed all bases with the model in the settings of the process that started last, and with the current names of their
- * documents.
+ * Starts a job for each base that embeds its chunks again, by the embedding model of this process's settings and with the current
+ * names of its documents. The process that started last decides.
  */
 export function modelChange(ports: MovePorts): Part {
   const { database, embedder, log } = ports;

@@ -41,7 +41,7 @@ interface Answer {
   tokensIn: number | undefined;
 }
 
-// names embed: the operation's name in the ledger
+// allow-name embed: the operation's name in the ledger
 export const operations = { tenant: 'embed', platform: 'reembed' } as const;
 const maxBatchTexts = 100;
 const maxBatchTokens = 200_000;

@@ -9,7 +9,7 @@ type Write = () => Promise<void>;
  */
 export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';
-  /** Joined chunks, and other writes between them. */
+  /** What is not written yet, in order. Consecutive chunks are joined into one string. */
   let waiting: (string | Write)[] = [];
   let writing: Promise<void> | undefined;
 

@@ -1,6 +1,6 @@
 import type { Migration } from '../database/types.ts';
 
-/** The job queue, an internal table of every schema, without row-level security. */
+/** The job queue. Each schema has one. It is an internal table, without row-level security. */
 export const jobsMigrations: Migration[] = [
   {
     name: 'jobs-001-queue',
@@ -45,7 +45,7 @@ export const jobsMigrations: Migration[] = [
       // The first waiting job of each key, by tenant: with it the search skips all jobs that wait behind others.
       await knex.raw(`create index jobs_heads_of_tenant on jobs (kind, tenant_id, key, id)
         where state <> 'running' and state <> 'failed' and run_at <= created_at`);
-      // Delayed jobs have this index instead, which lists due ones first.
+      // Delayed jobs are not in the index above. This index lists them by due time.
       await knex.raw(`create index jobs_delayed_of_tenant on jobs (kind, tenant_id, run_at, id)
         where state <> 'running' and state <> 'failed' and run_at > created_at`);
     },
