@@ -194,6 +194,7 @@ chartTest('invalid values are refused with their names', async (t) => {
     [{ 'defaults.replicas': 1 }, /replicas/],
     [{ terminationGracePeriodSeconds: 20 }, /terminationGracePeriodSeconds/],
     [{ preStopSeconds: 60 }, /terminationGracePeriodSeconds/],
+    [{ terminationGracePeriodSeconds: 60, preStopSeconds: 35 }, /terminationGracePeriodSeconds: .* above the sum/],
     [{ 'units.gatewy.replicas': 3 }, /units\.gatewy: there is no such unit, but identity, /],
     [{ 'keda.jobsPerReplica.pasrer': 4 }, /keda\.jobsPerReplica\.pasrer: there is no such unit/],
     [{ 'podDisruptionBudget.maxUnavailable': 2 }, /podDisruptionBudget\.maxUnavailable: would let all processes of/],
@@ -205,6 +206,10 @@ chartTest('invalid values are refused with their names', async (t) => {
     ]),
     [{ 'units.agent.replicas': 20 }, /units\.agent\.autoscaling\.maxReplicas: is below replicas/],
     [{ ingress: { enabled: true, hosts: ['a.test'] } }, /config\.TRUSTED_PROXIES is required with ingress\.enabled/],
+    [
+      { 'units.gateway': null, 'ingress.enabled': true, 'ingress.hosts': ['a.test'] },
+      /config\.TRUSTED_PROXIES is required with ingress\.enabled/,
+    ],
     [{ 'networkPolicy.engines.kafka.to': [] }, /networkPolicy\.engines\.kafka\.to is required/],
     [
       { 'units.agent.env.OTEL_EXPORTER_OTLP_ENDPOINT': 'http://collector:4318' },
@@ -220,22 +225,31 @@ chartTest('invalid values are refused with their names', async (t) => {
       { 'config.KAFKA_SASL_MECHANISM': 'PLAIN', 'config.KAFKA_USERNAME': 'parley', 'config.KAFKA_TLS': 'false' },
       /config\.KAFKA_SASL_MECHANISM: PLAIN takes KAFKA_TLS=true/,
     ],
-    ...['10.0.0.0/33', '2a01:4f8::/129', '10.0.0.0'].map((range): [object, RegExp] => [
-      { 'networkPolicy.clusterRanges': [range] },
-      /clusterRanges\/0/,
-    ]),
+    ...['10.0.0.0/33', '2a01:4f8::/129', '10.0.0.0', '999.1.1.1/8', '1.1.1/8', '0.0.0.0/0', ':::/8'].map(
+      (range): [object, RegExp] => [{ 'networkPolicy.clusterRanges': [range] }, /clusterRanges\/0/],
+    ),
     [{ 'ingress.enabled': true }, /ingress\.hosts is required with ingress\.enabled/],
     [{ 'image.tag': ' ' }, /image\/tag/],
     [{ 'units.agent.resources.limit': { memory: '1Gi' } }, /resources/],
     [{ 'defaults.resources.limits.memroy': '1Gi' }, /memroy/],
     [{ publicUrl: 'https://user:password@parley.example.com' }, /publicUrl: has a user or a password/],
     [{ 'keda.prometheusUrl': 'http://user:password@prometheus:9090' }, /keda\.prometheusUrl: has a user or a password/],
-    ...['units', 'config', 'defaults.env', 'tls.mesh', 'monitoring.dashboards.labels'].map((path): [object, RegExp] => [
+    ...[
+      'units',
+      'config',
+      'defaults.env',
+      'tls.mesh',
+      'monitoring.dashboards.labels',
+      'service.externalTrafficPolicy',
+    ].map((path): [object, RegExp] => [
       { [path]: null },
       new RegExp(`missing propert\\w+ '${path.split('.').at(-1)}'`, 'u'),
     ]),
   ];
   for (const [set, message] of refused) await t.throwsAsync(render(undefined, { ...required, ...set }), { message });
+  const limits = { terminationGracePeriodSeconds: 61, preStopSeconds: 35 };
+  const ranges = ['9.0.0.0/8', '198.51.100.16/28', '2a01:4f8::/32', '::ffff:0:0/96', '2001:db8:1:2:3:4:5:6/128'];
+  await t.notThrowsAsync(render(undefined, { ...required, ...limits, 'networkPolicy.clusterRanges': ranges }));
 });
 
 chartTest(
@@ -256,7 +270,6 @@ chartTest(
       'imagePullSecrets',
       'priorityClassName',
       'service.annotations',
-      'service.externalTrafficPolicy',
       'service.loadBalancerSourceRanges',
       'ingress.className',
       'ingress.annotations',
