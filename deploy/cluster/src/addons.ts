@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 import { dnsService, type Node } from './addresses.ts';
+import { adminKubeconfig, clientEnv } from './folders.ts';
 import { resolvConf } from './node-files.ts';
 import { command, type Run } from './process.ts';
 import { images } from './programs.ts';
@@ -37,8 +38,9 @@ export async function applyAddons({ state, tools, signal }: Run, nodes: Node[]):
   );
   const file = join(state, 'addons.yaml');
   writeFileSync(file, manifests.join('\n---\n'));
-  const kubeconfig = join(state, 'admin.kubeconfig');
+  const kubeconfig = adminKubeconfig({ state });
   await exec(command(tools, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfig, 'apply', '--filename', file], {
     signal,
+    env: clientEnv({ state }),
   });
 }

@@ -13,6 +13,14 @@ export const folders: ClusterFolders = {
   state: join(root, '.parley/cluster/run'),
 };
 
+/**
+ * Returns the whole environment of kubectl and Helm. Variables of the caller, such as HELM_KUBEAPISERVER or HTTPS_PROXY, could lead them to
+ * another cluster.
+ */
+export function clientEnv({ state }: Pick<ClusterFolders, 'state'>) {
+  return { PATH: process.env.PATH, HOME: state };
+}
+
 /** Returns the path of the administrator's kubeconfig. */
 export function adminKubeconfig({ state }: Pick<ClusterFolders, 'state'>): string {
   return join(state, 'admin.kubeconfig');

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeDataFolder } from '@parley/servers/folders';
 import { root } from '@parley/servers/root';
 import { hostAddress } from '../addresses.ts';
-import type { ClusterFolders } from '../folders.ts';
+import { type ClusterFolders, clientEnv } from '../folders.ts';
 import { runningNodes } from '../images/load-images.ts';
 import { exclusively } from '../lock.ts';
 import { startEngines } from './engines.ts';
@@ -54,9 +54,10 @@ export function findInstalled(folders: ClusterFolders): Installed {
 /** Returns a function that runs Helm on this cluster. */
 export function openHelm(folders: ClusterFolders, kubectl: Kubectl) {
   const own = toolFolder(folders.tools, 'helm');
-  const homes = ['CONFIG', 'CACHE', 'DATA'].map((each) => `HELM_${each}_HOME=${folderOf(folders)}`);
+  const home = folderOf(folders);
+  const env = { ...clientEnv(folders), HELM_CONFIG_HOME: home, HELM_CACHE_HOME: home, HELM_DATA_HOME: home };
   const on = ['--kubeconfig', kubectl.kubeconfig, '--namespace', kubectl.namespace];
-  return (...args: string[]) => runProgram('env', [...homes, join(own, 'helm'), ...on, ...args]);
+  return (...args: string[]) => runProgram(join(own, 'helm'), [...on, ...args], { env });
 }
 
 /** Helm's arguments that select the value files. */

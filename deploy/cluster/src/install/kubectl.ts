@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { adminKubeconfig, type ClusterFolders } from '../folders.ts';
+import { adminKubeconfig, type ClusterFolders, clientEnv } from '../folders.ts';
 import { command } from '../process.ts';
 
 export type Kubectl = ReturnType<typeof openKubectl>;
@@ -10,6 +10,11 @@ export interface RunOptions {
   /** Text for the program's stdin. */
   input?: string;
   signal?: AbortSignal;
+}
+
+interface ProgramOptions extends RunOptions {
+  /** The program's environment. It inherits no other variables of this process. */
+  env: NodeJS.ProcessEnv;
 }
 
 /** The fields of a pod that are used here. */
@@ -48,7 +53,9 @@ export function openKubectl(folders: ClusterFolders, namespace: string) {
   const program = command(folders.tools, 'kubernetes', 'kubectl');
   const kubeconfig = adminKubeconfig(folders);
   const common = ['--kubeconfig', kubeconfig, '--namespace', namespace];
-  const run = (args: string[], options: RunOptions = {}) => runProgram(program, [...common, ...args], options);
+  const env = clientEnv(folders);
+  const run = (args: string[], options: RunOptions = {}) =>
+    runProgram(program, [...common, ...args], { ...options, env });
   return {
     namespace,
     kubeconfig,
@@ -66,9 +73,14 @@ export function openKubectl(folders: ClusterFolders, namespace: string) {
 }
 
 /** Runs a program and returns its stdout. @throws Error with the program's output if it fails */
-export async function runProgram(program: string, args: string[], { input, signal }: RunOptions = {}): Promise<string> {
+export async function runProgram(
+  program: string,
+  args: string[],
+  { input, signal, env }: ProgramOptions,
+): Promise<string> {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    env,
     ...(signal && { signal, killSignal: 'SIGKILL' as const }),
   });
   const ended = once(child, 'close');
