@@ -45,15 +45,23 @@ export async function makeBridge(owner: string, signal: AbortSignal): Promise<vo
   await ip('set', draftBridge, 'name', bridge);
 }
 
-/** Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. */
+/**
+ * Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. Hosts of other networks may not open
+ * connections to the cluster: Linux accepts packets for the bridge's address from every link, and forwards them to nodes and pods.
+ */
 export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise<void> {
   const ip = (...args: string[]) => exec('ip', args, { signal });
+  const masquerade = `ip saddr ${podsRange} ip daddr != { ${podsRange}, ${servicesRange} } masquerade`;
+  const fromOutside = `iifname != { lo, ${bridge} } ct state != { established, related }`;
+  const drop = `${fromOutside} ip daddr { ${podsRange}, ${servicesRange} } drop`;
+  const chains = [
+    `chain prerouting { type filter hook prerouting priority filter; ${drop}; }`,
+    `chain postrouting { type nat hook postrouting priority srcnat; ${masquerade}; }`,
+  ];
+  await exec(nft, [`table ip ${table} { ${chains.join('; ')}; }`], { signal });
   await ip('addr', 'add', `${hostAddress}/24`, 'dev', bridge);
   await ip('link', 'set', bridge, 'up');
   setSysctl('net/ipv4/ip_forward', '1');
-  const masquerade = `ip saddr ${podsRange} ip daddr != { ${podsRange}, ${servicesRange} } masquerade`;
-  const chain = `chain postrouting { type nat hook postrouting priority srcnat; ${masquerade}; }`;
-  await exec(nft, [`table ip ${table} { ${chain}; }`], { signal });
 }
 
 /** Connects a node to the bridge. @param pid the process that holds the node's namespaces */
