@@ -10,5 +10,10 @@ mkdir /run/parley
 # Not its canonical path, which may be below the new /var.
 mount --no-canonicalize --bind . /run/parley
 mount --make-rshared /
+# kube-router enforces NetworkPolicies for IPv4 alone.
+for links in all default; do
+  setting=/proc/sys/net/ipv6/conf/$links/disable_ipv6
+  [ ! -e "$setting" ] || echo 1 >"$setting"
+done
 : >ready
 exec sleep infinity

@@ -13,11 +13,24 @@ import {
 const [, second = { name: '', address: '', pods: '', link: '' }] = nodesOf(2);
 
 test('a node has an address, a range of pods and a cgroup of its own', (t) => {
-  t.like(JSON.parse(cniConfig(second)).plugins[0].ipam, { type: 'host-local', ranges: [[{ subnet: '10.88.2.0/24' }]] });
+  t.like(JSON.parse(cniConfig(second, { hasIpv6: true })).plugins[0].ipam, {
+    type: 'host-local',
+    ranges: [[{ subnet: '10.88.2.0/24' }]],
+  });
   t.like(JSON.parse(kubeletConfig(second)), { address: '10.88.0.12', cgroupRoot: '/parley-cluster/node-2' });
   t.like(JSON.parse(proxyConfig(second)), { hostnameOverride: 'node-2', bindAddress: '10.88.0.12' });
   t.true(kubeletArgs(second).includes('--node-ip=10.88.0.12'));
   t.true(routerArgs(second).includes('--hostname-override=node-2'));
+});
+
+test('pods have no IPv6 address, which no policy would cover, and no MAC address but their own', (t) => {
+  const plugins = (hasIpv6: boolean) => JSON.parse(cniConfig(second, { hasIpv6 })).plugins;
+  t.like(plugins(true), [
+    { type: 'bridge', macspoofchk: true },
+    { type: 'tuning', sysctl: { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' } },
+    { type: 'portmap' },
+  ]);
+  t.like(plugins(false), [{ type: 'bridge' }, { type: 'portmap' }], 'a kernel without IPv6 lacks these settings');
 });
 
 test('the name of a link fits into what the kernel allows', (t) => {

@@ -37,19 +37,25 @@ state = "${inside}/containerd/state"
 `;
 }
 
+/** Present if the kernel has IPv6. */
+export const ipv6Setting = '/proc/sys/net/ipv6/conf/all/disable_ipv6';
+
 /**
- * Returns the CNI configuration. Nodes do not masquerade, because NetworkPolicies match the pods' own addresses; this machine masquerades
+ * Returns the CNI configuration. Pods have no IPv6 addresses, not even link-local ones, because kube-router enforces NetworkPolicies for IPv4
+ * alone (`--enable-ipv6=false`). A pod can send only from its own MAC address. Nodes do not masquerade, because NetworkPolicies match the pods' own addresses; this machine masquerades
  * traffic to other networks.
  */
-export function cniConfig({ pods }: Node): string {
+export function cniConfig({ pods }: Node, { hasIpv6 }: { hasIpv6: boolean }): string {
   const ipam = {
     type: 'host-local',
     ranges: [[{ subnet: pods }]],
     routes: [{ dst: '0.0.0.0/0' }],
     dataDir: `${inside}/ipam`,
   };
+  const noIpv6 = { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' };
   const plugins = [
-    { type: 'bridge', bridge: podBridge, isGateway: true, ipMasq: false, hairpinMode: true, ipam },
+    { type: 'bridge', bridge: podBridge, isGateway: true, ipMasq: false, hairpinMode: true, macspoofchk: true, ipam },
+    ...(hasIpv6 ? [{ type: 'tuning', dataDir: `${inside}/tuning`, sysctl: noIpv6 }] : []),
     { type: 'portmap', capabilities: { portMappings: true } },
   ];
   return JSON.stringify({ cniVersion: '1.0.0', name: 'parley', plugins }, null, 2);

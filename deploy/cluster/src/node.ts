@@ -9,6 +9,7 @@ import {
   containerdConfig,
   containerdSocket,
   inside,
+  ipv6Setting,
   kubeletArgs,
   kubeletConfig,
   ports,
@@ -39,7 +40,7 @@ export function writeNodeFiles(run: Run, node: Node): void {
   const cniPlugins = join(programFolder(run.tools, 'packages'), 'usr/lib/cni');
   const files = {
     'containerd.toml': containerdConfig({ cniPlugins }),
-    'cni/10-parley.conflist': cniConfig(node),
+    'cni/10-parley.conflist': cniConfig(node, { hasIpv6: existsSync(ipv6Setting) }),
     'kubelet.json': kubeletConfig(node),
     'kube-proxy.json': proxyConfig(node),
     'resolv.conf': resolvConf(readFileSync('/etc/resolv.conf', 'utf8')),
