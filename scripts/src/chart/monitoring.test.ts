@@ -15,7 +15,7 @@ async function alerts(): Promise<Alert[]> {
   return rules.flatMap(({ spec }) => spec.groups).flatMap((group) => group.rules);
 }
 
-/** The metrics that a query reads. @throws Error if it is not PromQL */
+/** Returns the metrics that a query reads. @throws Error if the query is not PromQL */
 function metricsIn(query: string): string[] {
   const text = query.replaceAll('$__rate_interval', '5m');
   const names: string[] = [];
@@ -39,7 +39,7 @@ chartTest(
       t.true(metricsIn(expr).length > 0, alert);
       t.regex(labels.severity, /^(warning|critical)$/u, alert);
       t.true(annotations.summary.length > 10 && annotations.runbook.length > 10, alert);
-      // Otherwise one installation could hide the failure of another.
+      // Without the namespace, one installation could hide the failure of another.
       t.true(/by \(namespace|namespace="/u.test(expr), `${alert}: of all namespaces together`);
     }
   },

@@ -42,7 +42,9 @@ test('the supergraph contains the directives of operations with their arguments'
     return node?.directives?.map(print).filter((text) => !text.startsWith('@join__'));
   };
 
-  // allow-name agents: a field of the SDL above. allow-name deleteAgent: the same. allow-name sessionEvents: the same.
+  // allow-name agents: a field of the SDL in this file.
+  // allow-name deleteAgent: a field of the same SDL.
+  // allow-name sessionEvents: a field of the same SDL.
   t.deepEqual(directives(OperationTypeNode.QUERY, 'agents'), ['@access(by: [JWT, API_KEY])']);
   t.deepEqual(directives(OperationTypeNode.QUERY, 'session'), ['@access(by: [])']);
   t.deepEqual(directives(OperationTypeNode.MUTATION, 'deleteAgent'), [

@@ -22,7 +22,7 @@ export interface Rule {
   acts: boolean;
 }
 
-/** A table or view. Its `oid` stays the same when it is renamed. */
+/** A table or view, whose `oid` stays the same after a rename. */
 export interface Relation {
   oid: number;
   name: string;
@@ -50,7 +50,7 @@ export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> 
            a.atthasdef OR a.attidentity <> '' AS filled
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`);
-  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by its columns, not by its name.
+  // Primary keys and unique constraints are unique indexes, too; ON CONFLICT finds an index by its columns, not by its name.
   const rules = await rows<Rule & { relation: number }>(`
     SELECT conrelid::int8::int AS relation, conname AS name, coalesce(to_json(conkey), '[]') AS columns,
            CASE contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion' END AS kind,

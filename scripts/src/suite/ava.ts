@@ -11,10 +11,10 @@ export interface AvaOptions {
   /** The number of files that run at the same time. */
   concurrency: number;
   timeoutMs: number;
-  /** Whether a test that sets its own timeout extends `timeoutMs` by it. Default false. */
+  /** Whether a test's own timeout extends `timeoutMs`. Default false. */
   testsExtend?: boolean;
   signal: AbortSignal;
-  /** Called as soon as a process has ended. */
+  /** Called with the result of each process as soon as the process has ended. */
   onProcess?(file: string, outcome: FileOutcome): void;
 }
 

@@ -16,10 +16,10 @@ export interface SelectOptions {
   cluster?: boolean;
 }
 
-/** The protections that stories of a cluster can do without, so that they must fail. */
+/** The protections that stories of a cluster can remove; the stories must then fail. */
 export const breaks = ['policy', 'pdb', 'prestop'] as const;
 
-/** Returns why `--break` cannot be used in this way; undefined if it can. */
+/** Returns the reason why `--break` cannot be used with these options; undefined if it can. */
 export function wrongBreak(word: string, { cluster }: { cluster: boolean }): string | undefined {
   if (!breaks.some((each) => each === word)) return `--break ${word}: unknown; known are ${breaks.join(', ')}`;
   return cluster ? undefined : '--break is an option of --cluster';

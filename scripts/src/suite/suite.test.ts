@@ -104,7 +104,7 @@ test.serial('stories of a cluster run in the order of their names, and a failed 
   for (const expected of ['ab', 'abab']) {
     const { said, last } = await run({ cluster: true });
     t.deepEqual(last, ['0 unsteady', '1 passed, 1 failed'], said);
-    t.is(readFileSync(join(folder, 'one/order'), 'utf8'), expected); // b took longer, and a failed, in the first run
+    t.is(readFileSync(join(folder, 'one/order'), 'utf8'), expected); // in the first run b took longer, and a failed
   }
 });
 
