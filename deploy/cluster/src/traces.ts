@@ -26,6 +26,9 @@ const folders = [
   '/var/log/pods',
 ];
 
+/** Folders and files of builds in /var/tmp, where every user could read them. */
+const buildFiles = /^(?:buildah|container_images|storage)/u;
+
 const legacyTables = '/proc/net/ip_tables_names';
 const sysctls = ['kernel/keys', 'net/bridge', 'net/ipv4', 'net/ipv4/conf/all', 'net/netfilter', 'vm'];
 /** Settings that change by themselves, or that must not be read. */
@@ -47,6 +50,7 @@ export async function lookForTraces({ tools, nft }: { tools: string; nft: string
     processes: processesOf(tools),
     sysctls: sysctlValues(),
     folders: folders.filter((folder) => existsSync(folder)),
+    temporary: readdirSync('/var/tmp').filter((name) => buildFiles.test(name)),
     hosts: linesOf(readFileSync('/etc/hosts', 'utf8')),
   };
 }

@@ -1,10 +1,11 @@
 # buildah, which builds images without a daemon, and debootstrap, which makes the root of a Debian: the distribution's packages,
-# unpacked aside, with the libraries of buildah.
+# unpacked aside, with their libraries, and with gpgv and Debian's keys, by which debootstrap checks the packages.
 command -v wget >/dev/null || unavailable 'there is no wget, by which debootstrap downloads'
 . "$(dirname "$0")/apt.sh"
 has_apt || unavailable 'there is no apt-get'
 read_lists
-unpack "$TARGET" buildah debootstrap libassuan0 libdevmapper1.02.1 libgpg-error0 libgpgme11 libpcre2-8-0 libseccomp2 libselinux1 libudev1
+unpack "$TARGET" buildah debootstrap debian-archive-keyring gpgv \
+  libassuan0 libdevmapper1.02.1 libgcrypt20 libgpg-error0 libgpgme11 libpcre2-8-0 libseccomp2 libselinux1 libudev1
 cp -a "$TARGET/lib/." "$TARGET/usr/lib/"
 rm -rf "$TARGET/lib" "$TARGET/usr/share/doc" "$TARGET/usr/share/man"
 echo '{ "default": [{ "type": "insecureAcceptAnything" }] }' >"$TARGET/policy.json"

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { exec } from '@parley/servers/exec';
 
+const debianKeys = 'usr/share/keyrings/debian-archive-keyring.gpg';
+
 export type Buildah = ReturnType<typeof openBuildah>;
 
 export interface BuildahOptions {
@@ -18,9 +20,13 @@ export function openBuildah({ installed, folder, signal }: BuildahOptions) {
   const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')];
   // The packages are only unpacked, so there is no signature policy in /etc.
   const policy = ['--signature-policy', join(installed, 'policy.json')];
+  // By default, buildah writes its caches to /var/tmp, where every user can read them.
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary, { recursive: true, mode: 0o700 });
+  const env = { ...process.env, TMPDIR: temporary };
   const run = (command: string, ...args: string[]) => {
     const trusted = ['bud', 'pull', 'push'].includes(command) ? policy : [];
-    return exec(join(installed, 'run'), ['buildah', ...store, command, ...trusted, ...args], { signal });
+    return exec(join(installed, 'run'), ['buildah', ...store, command, ...trusted, ...args], { signal, env });
   };
   return {
     run,
@@ -32,7 +38,10 @@ export function openBuildah({ installed, folder, signal }: BuildahOptions) {
           return false;
         },
       ),
-    /** Runs debootstrap, which makes a Debian root file system. */
-    debootstrap: (...args: string[]) => exec(join(installed, 'run'), ['debootstrap', ...args], { signal }),
+    /** Runs debootstrap, which makes a Debian root file system. It fails if Debian has not signed the packages. */
+    debootstrap: (...args: string[]) => {
+      const checked = ['--force-check-gpg', `--keyring=${join(installed, debianKeys)}`];
+      return exec(join(installed, 'run'), ['debootstrap', ...checked, ...args], { signal });
+    },
   };
 }
