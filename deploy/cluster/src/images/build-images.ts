@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { unitNames } from '@parley/units';
@@ -42,15 +42,20 @@ export async function buildImages(options: BuildOptions): Promise<{ tag: string;
   await ensureBase(base, { buildah, checkout: installed, folder, say });
   const recipe = join(folder, 'Dockerfile');
   await writeFile(recipe, await knownInstructions(buildah, folder, await readFile(dockerfile, 'utf8')));
-  const access = await packageAccess(folder);
   const images = units.map((unit) => ({ unit, image: `localhost/parley/${unit}:${imageKey(checkout, unit, base)}` }));
-  for (const { unit, image } of images) {
-    if (await buildah.has(image)) continue;
-    const begun = performance.now();
-    const fixed = ['--isolation', 'chroot', '--format', 'docker', '--layers', '--pull-never', '--file', recipe];
-    await buildah.run('bud', ...fixed, ...access, '--build-arg', `UNIT=${unit}`, '--tag', image, checkout);
-    say(`${unit}: built in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
-    options.signal.throwIfAborted();
+  const npmrc = join(folder, 'npmrc');
+  try {
+    const access = await packageAccess(npmrc);
+    for (const { unit, image } of images) {
+      if (await buildah.has(image)) continue;
+      const begun = performance.now();
+      const fixed = ['--isolation', 'chroot', '--format', 'docker', '--layers', '--pull-never', '--file', recipe];
+      await buildah.run('bud', ...fixed, ...access, '--build-arg', `UNIT=${unit}`, '--tag', image, checkout);
+      say(`${unit}: built in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+      options.signal.throwIfAborted();
+    }
+  } finally {
+    await rm(npmrc, { force: true });
   }
   const tag = createHash('sha256')
     .update(images.map(({ image }) => image).join('\n'))
@@ -76,13 +81,13 @@ async function knownInstructions(buildah: Buildah, folder: string, text: string)
 /**
  * Returns the build options with which npm uses this machine's registry settings and additional certificate authorities. They are passed as
  * a secret and a volume, and are not part of the image.
+ * @param npmrc the file of the secret, which may contain the tokens of registries
  */
-async function packageAccess(folder: string): Promise<string[]> {
+async function packageAccess(npmrc: string): Promise<string[]> {
   const own = join(homedir(), '.npmrc');
   const authorities = process.env.NODE_EXTRA_CA_CERTS;
   const inBuild = '/run/parley/ca.crt';
   const lines = [existsSync(own) ? await readFile(own, 'utf8') : '', authorities ? `cafile=${inBuild}\n` : ''];
-  const file = join(folder, 'npmrc');
-  await writeFile(file, lines.join('\n'), { mode: 0o600 });
-  return ['--secret', `id=npmrc,src=${file}`, ...(authorities ? ['--volume', `${authorities}:${inBuild}:ro`] : [])];
+  await writeFile(npmrc, lines.join('\n'), { mode: 0o600 });
+  return ['--secret', `id=npmrc,src=${npmrc}`, ...(authorities ? ['--volume', `${authorities}:${inBuild}:ro`] : [])];
 }
