@@ -1,6 +1,6 @@
 import { copyFile, cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exec } from '@parley/servers/exec';
+import { exec, UnavailableError } from '@parley/servers/exec';
 import type { Buildah } from './buildah.ts';
 
 const registryUrl = 'https://registry-1.docker.io/v2/';
@@ -60,12 +60,23 @@ export async function ensureBase(image: string, { buildah, checkout, folder, say
   await rm(root, { recursive: true, force: true });
 }
 
+/**
+ * Returns the folder of npm's package.
+ * @param command the command `npm`: a link to bin/npm-cli.js in the package
+ * @throws UnavailableError if it leads elsewhere, as a wrapper script does
+ */
+export async function npmPackage(command: string): Promise<string> {
+  const folder = join(await realpath(command), '../..');
+  const manifest = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}');
+  if (JSON.parse(manifest).name === 'npm') return folder;
+  throw new UnavailableError(`${command} is no link into npm's package: put an npm that is one first in PATH`);
+}
+
 async function addNode(root: string, checkout: string): Promise<void> {
   const local = join(root, 'usr/local');
   await copyFile(join(checkout, 'node_modules/node/bin/node'), join(local, 'bin/node'));
-  // The command `npm` is a link to bin/npm-cli.js in the package.
   const command = (await exec('sh', ['-c', 'command -v npm'])).trim();
-  const npm = join(await realpath(command), '../..');
+  const npm = await npmPackage(command);
   await mkdir(join(local, 'lib/node_modules'), { recursive: true });
   await cp(npm, join(local, 'lib/node_modules/npm'), { recursive: true, dereference: false });
   for (const name of ['npm', 'npx'])
