@@ -8,7 +8,7 @@ export interface Place {
   installed: string;
   /** The address that the server listens on. */
   host: string;
-  /** The server's reserved ports; clients use `main`. */
+  /** The server's reserved ports: clients use `main` on `host`, and the server itself `second` on 127.0.0.1. */
   ports: { main: number; second: number };
   /** The passwords of the application's login and of the administrator; hexadecimal, generated once. */
   password: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Engine, Place } from './engine.ts';
 import { type Folders, makeDataFolder } from './folders.ts';
-import { freePorts, isFree, loopback } from './ports.ts';
+import { freePorts, isFree, loopback, requireOwnAddress } from './ports.ts';
 import { findProcess } from './server.ts';
 
 const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
@@ -43,23 +43,24 @@ function keptIn(text: string): z.infer<typeof stored> | undefined {
  * Returns the place for a server in this data folder, and stores it in a file that only its owner can read. Keeps the ports and passwords
  * of the last run, unless another program has taken the ports. If two calls run concurrently, both return the place of the first.
  * @param host the address that the server listens on
- * @throws Error if the server runs and listens on another address
+ * @throws Error if the address is not one of this machine, or if the server runs and listens on another one
  */
 export async function ensurePlace(engine: Engine, folders: Folders, host = loopback): Promise<Place> {
+  requireOwnAddress(host);
   const before = findPlace(engine, folders);
   // The ports are tried before the process is looked up: our own server records its process before it listens.
-  const free = await Promise.all(Object.values(before?.ports ?? {}).map((each) => isFree(each, host)));
+  const free = await Promise.all(before ? [isFree(before.ports.main, host), isFree(before.ports.second)] : []);
   const runs = before !== undefined && findProcess(before.home) !== undefined;
   if (runs && before.host !== host) {
     throw new Error(`it listens on ${before.host}, not on ${host}: stop it first (scripts/servers down)`);
   }
   if (before && before.host === host && (runs || free.every(Boolean))) return before;
-  const [main = 0, second = 0] = await freePorts(2, host);
+  const ports = await placePorts(host);
   const { password = newPassword(), superuserPassword = newPassword() } = before ?? {};
   const file = fileOf(engine, folders);
   const draft = `${file}.${process.pid}`;
   makeDataFolder(folders.data);
-  writeFileSync(draft, JSON.stringify({ host, ports: { main, second }, password, superuserPassword }), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify({ host, ports, password, superuserPassword }), { mode: 0o600 });
   try {
     if (before) renameSync(draft, file);
     else linkSync(draft, file);
@@ -69,6 +70,13 @@ export async function ensurePlace(engine: Engine, folders: Folders, host = loopb
     rmSync(draft, { force: true });
   }
   return findPlace(engine, folders) ?? ensurePlace(engine, folders, host);
+}
+
+/** Returns free ports for a server: `main` on its address, and `second` on the loopback address, where only the server itself uses it. */
+async function placePorts(host: string): Promise<Place['ports']> {
+  const [main = 0] = await freePorts(1, host);
+  const second = (await freePorts(2)).find((port) => port !== main) ?? 0;
+  return { main, second };
 }
 
 function newPassword(): string {

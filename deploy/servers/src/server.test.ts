@@ -222,6 +222,26 @@ test('ports and passwords stay the same, in a file that only its owner can read'
   mkdirSync(after.home);
 });
 
+test('the second port is free where the server uses it, on the loopback address', async (t) => {
+  const folder = emptyFolder(t);
+  const folders = { data: join(folder, 'data'), tools: join(folder, 'tools') };
+  const engine = fakeEngine(folder);
+  const place = await ensurePlace(engine, folders, '127.0.0.2');
+  t.deepEqual(await ensurePlace(engine, folders, '127.0.0.2'), place);
+  await occupy(t, place.ports.second);
+  t.not((await ensurePlace(engine, folders, '127.0.0.2')).ports.second, place.ports.second);
+});
+
+test('an address that this machine does not have is refused', async (t) => {
+  const folder = emptyFolder(t);
+  const folders = { data: join(folder, 'data'), tools: join(folder, 'tools') };
+  for (const host of ['0.0.0.0', '300.1.1.1', '192.0.2.1']) {
+    const refused = { message: `${host} is no IPv4 address of this machine` };
+    await t.throwsAsync(ensurePlace(fakeEngine(folder), folders, host), refused);
+    await t.throwsAsync(freePorts(1, host), refused);
+  }
+});
+
 test('free ports are free and all different', async (t) => {
   const ports = await freePorts(20);
   t.is(new Set(ports).size, 20);
