@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, UnavailableError } from '@parley/servers/exec';
@@ -21,6 +22,8 @@ interface BaseOptions {
   /** The folder in which a Debian root file system is made. */
   folder: string;
   say(line: string): void;
+  /** Reports whether the registry can be reached. Default: asks it. */
+  reach?(): Promise<boolean>;
 }
 
 /** Returns the base image that a Dockerfile names. @throws Error if it names none */
@@ -31,17 +34,35 @@ export async function namedBase(dockerfile: string): Promise<string> {
 }
 
 /**
- * Makes sure that the builder has the base image. Pulls it from the registry; if the registry cannot be reached, builds an image of the
- * same name from Debian packages and this checkout's Node and npm.
+ * Makes sure that the builder has a base image: the named one, from its registry, or one that is made from Debian packages and this
+ * checkout's Node and npm if the registry cannot be reached.
+ * @returns the name of the base image. The name of a made image contains a hash of everything it is made of, so that a change of it changes
+ *   the keys of the images built on it
  */
-export async function ensureBase(image: string, { buildah, checkout, folder, say }: BaseOptions): Promise<void> {
-  if (await buildah.has(image)) return;
-  if (await isReached(registryUrl)) {
+export async function ensureBase(image: string, options: BaseOptions): Promise<string> {
+  const { buildah, checkout, say, reach = () => isReached(registryUrl) } = options;
+  if (await buildah.has(image)) return image;
+  const made = `localhost/parley/base:${await madeFrom(image, checkout)}`;
+  if (await buildah.has(made)) return made;
+  if (await reach()) {
     say(`pulling ${image}`);
     await buildah.run('pull', image);
-    return;
+    return image;
   }
   say(`no registry is reached: making ${image} of the packages of Debian ${debian.suite}, about a minute`);
+  await makeBase(made, options);
+  return made;
+}
+
+/** Returns a hash of what a base image is made of. The versions of Debian's packages are not part of it. */
+async function madeFrom(image: string, checkout: string): Promise<string> {
+  const node = await exec(nodeOf(checkout), ['--version']);
+  const npm: { version: string } = JSON.parse(await readFile(join(await ownNpm(), 'package.json'), 'utf8'));
+  const parts = [image, debian, unread, file, node.trim(), npm.version, process.arch];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+async function makeBase(name: string, { buildah, checkout, folder }: BaseOptions): Promise<void> {
   const root = join(folder, 'debian');
   await rm(root, { recursive: true, force: true });
   await mkdir(root, { recursive: true });
@@ -56,8 +77,15 @@ export async function ensureBase(image: string, { buildah, checkout, folder, say
   await exec('chroot', [root, 'ldconfig']);
   const recipe = join(folder, 'Base');
   await writeFile(recipe, file);
-  await buildah.run('bud', '--isolation', 'chroot', '--format', 'docker', '--file', recipe, '--tag', image, root);
+  await buildah.run('bud', '--isolation', 'chroot', '--format', 'docker', '--file', recipe, '--tag', name, root);
   await rm(root, { recursive: true, force: true });
+}
+
+const nodeOf = (checkout: string) => join(checkout, 'node_modules/node/bin/node');
+
+/** Returns the folder of the package of the npm in PATH. */
+async function ownNpm(): Promise<string> {
+  return npmPackage((await exec('sh', ['-c', 'command -v npm'])).trim());
 }
 
 /**
@@ -74,11 +102,9 @@ export async function npmPackage(command: string): Promise<string> {
 
 async function addNode(root: string, checkout: string): Promise<void> {
   const local = join(root, 'usr/local');
-  await copyFile(join(checkout, 'node_modules/node/bin/node'), join(local, 'bin/node'));
-  const command = (await exec('sh', ['-c', 'command -v npm'])).trim();
-  const npm = await npmPackage(command);
+  await copyFile(nodeOf(checkout), join(local, 'bin/node'));
   await mkdir(join(local, 'lib/node_modules'), { recursive: true });
-  await cp(npm, join(local, 'lib/node_modules/npm'), { recursive: true, dereference: false });
+  await cp(await ownNpm(), join(local, 'lib/node_modules/npm'), { recursive: true, dereference: false });
   for (const name of ['npm', 'npx'])
     await symlink(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name));
 }

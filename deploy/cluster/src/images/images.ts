@@ -8,6 +8,7 @@ import { exclusively } from '../lock.ts';
 import { buildImages, imageNames } from './build-images.ts';
 import { openBuildah } from './buildah.ts';
 import { loadImages, runningNodes } from './load-images.ts';
+import { pruneImages } from './prune-images.ts';
 
 export interface ImagesOptions {
   folders: ClusterFolders;
@@ -19,7 +20,7 @@ export interface ImagesOptions {
   say(line: string): void;
 }
 
-/** Built images are stored outside the state folder, so that they survive `down`. */
+/** Built images are stored outside the state folder, so that the newest ones survive `down`. */
 const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
 
 /**
@@ -45,6 +46,10 @@ async function buildAndLoad(
   const checkout = commit === undefined ? root : filesOf(commit, join(store, 'checkout'));
   const { tag, images } = await buildImages({ buildah, checkout, installed: root, folder, units, signal, say });
   await loadImages(tag, images, { folders, buildah, folder, signal, say });
+  await pruneImages(
+    buildah,
+    images.map(({ image }) => image),
+  );
   return { tag, checkout };
 }
 
