@@ -3,8 +3,10 @@ import { bridge } from '../../src/addresses.ts';
 import { folders } from '../../src/folders.ts';
 import { command } from '../../src/process.ts';
 
-/** The cluster's table of nftables, in `src/host-network.ts`. `down` removes it, so no rule of a killed story remains. */
-const table = 'parley_cluster';
+/** The cluster's table of nftables, in `src/host-network.ts`. `down` removes it with everything in it. */
+const table = 'ip parley_cluster';
+/** The time after which a port is reachable again even if the story was killed. */
+const longest = '10m';
 
 /**
  * Drops all packets from pods to a port of this machine until it is disposed, as if the port's address were gone. Packets from processes of
@@ -12,16 +14,18 @@ const table = 'parley_cluster';
  */
 export async function unreachable(port: number): Promise<AsyncDisposable> {
   const nft = command(folders.tools, 'packages', 'nft');
-  const chain = `ip ${table} away_${port}`;
   const run = (...commands: string[]) => exec(nft, [commands.join('; ')]);
   await run(
-    `add chain ${chain} { type filter hook input priority -10 ; policy accept ; }`,
-    `flush chain ${chain}`, // a killed story may have left its rule
-    `add rule ${chain} iifname ${bridge} tcp dport ${port} drop`,
+    `add set ${table} away { type inet_service ; flags timeout ; }`,
+    `add chain ${table} away { type filter hook input priority -10 ; policy accept ; }`,
+    `flush chain ${table} away`,
+    `flush set ${table} away`, // a killed story may have left its port
+    `add rule ${table} away iifname ${bridge} tcp dport @away drop`,
+    `add element ${table} away { ${port} timeout ${longest} }`,
   );
   return {
     async [Symbol.asyncDispose]() {
-      await run(`flush chain ${chain}`, `delete chain ${chain}`);
+      await run(`delete element ${table} away { ${port} }`);
     },
   };
 }
