@@ -11,7 +11,7 @@ import {
 } from '@parley/kernel/settings/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 
-/** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */
+/** Subgraphs accept bodies of up to 9 MiB (`@parley/subgraph`). The difference is for what the gateway adds to the client's request. */
 const maxBodyBytes = 8 * 1_048_576;
 const bodyBytes = positiveInt.max(maxBodyBytes, `is above ${maxBodyBytes}, the most that subgraphs take`);
 
@@ -208,7 +208,7 @@ export function readGatewayConfig(env: Environment) {
       limits: {
         inFlight: calls.inFlight,
         shares: {
-          // When a gateway stops, all of its sockets and their subscriptions move to another at once.
+          // When a gateway stops, all of its sockets reconnect to another gateway at once, with all their subscriptions.
           address: { inFlight: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
           tenant: { inFlight: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },

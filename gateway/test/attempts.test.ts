@@ -22,7 +22,7 @@ async function setup(t: ExecutionContext) {
     return { accessToken: 'a', expiresIn: 1, refreshToken: '', refreshExpiresIn: 1 };
   };
   const mesh = await gatewayMesh(t, {
-    // No call is refused because it waits for long.
+    // The timeout is so long that no call is refused because of its wait.
     env: { TRUSTED_PROXIES: '127.0.0.1', GATEWAY_SUBGRAPH_TIMEOUT_MS: '3600000' },
     resolvers: {
       identity: {

@@ -10,7 +10,7 @@ import { gatewayMesh } from './support/gateway-mesh.ts';
 
 const name = 'agent.balancing.invalid';
 
-/** Processes of a subgraph with a certificate for its name, on one port at addresses of their own. */
+/** Several processes of a subgraph, with a certificate for the subgraph's name. All listen on the same port, each on its own address. */
 async function processesOf(t: ExecutionContext, certificate: { cert: string; key: string; ca: string }) {
   let port = 0;
   const served = new Map<string, number>();

@@ -16,7 +16,7 @@ function heldBytes(): number {
 /** Maximum growth by caches and connections, in the client too. */
 const mayStayBytes = 30_000_000;
 
-// The first two run alone, because other tests would count as well.
+// The first two tests run alone, because the CPU and memory that other tests use would be measured too.
 test.serial('no hostile document or body takes much CPU, neither the first time nor later', async (t) => {
   const { url, identity } = await gatewayMesh(t, { directives: { [longOperation]: '@longBody' } });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;

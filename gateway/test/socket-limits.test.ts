@@ -39,7 +39,10 @@ async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, ad
   return { socket, messages, closed: () => closed };
 }
 
-/** Returns the expected close codes: 1006 if a client that sends or does not read is disconnected before it gets the reason. */
+/**
+ * Returns the possible close codes: `code`, or 1006 if the client was disconnected before it received the reason, because it was sending or
+ * did not read.
+ */
 const closeOrCut = (code: number) => [code, 1006];
 
 function chunk(i: number, text: string): FollowResponse {

@@ -6,7 +6,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 
 const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: 'readiness' };
-/** Shorter than the timeout of readiness probes, which is 1 s by default in Kubernetes. */
+/** Timeout of one check in ms, shorter than that of readiness probes, which is 1 s by default in Kubernetes. */
 const timeoutMs = 500;
 
 const refused = "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ";

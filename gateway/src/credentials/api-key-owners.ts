@@ -10,7 +10,9 @@ export interface AskedKey {
   requestId: string;
 }
 
-/** Returns the current owner of an API key. @throws DomainError `notFound`; `unavailable` */
+/**
+ * Returns the current owner of an API key. @throws DomainError `notFound` if no owner is known; `unavailable` if identity does not respond
+ */
 export type ApiKeyOwners = (asked: AskedKey) => Promise<ResolveApiKeyResponse>;
 
 /** Timeout of a batch in ms, so that a silent replica delays other keys only briefly. */

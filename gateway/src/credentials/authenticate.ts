@@ -12,7 +12,11 @@ import { type CredentialStatus, noSession, type SessionKey, type StatusRequester
 import type { Credentials, Origin } from './credentials.ts';
 
 export interface Authenticate {
-  /** Authorizes all fields or none; `begun` as in `QueueOptions`. @throws `unauthenticated`, `forbidden`; as `CredentialCalls` */
+  /**
+   * Authorizes all fields or none. `begun` is as in `QueueOptions`.
+   * @throws DomainError `unauthenticated` without a valid credential; `forbidden` if the credential does not allow a field; the errors of
+   * `CredentialCalls`
+   */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
 
@@ -46,7 +50,7 @@ export function createAuthenticate(deps: CredentialDeps): Authenticate {
 
 export interface SocketOwner {
   caller: Caller;
-  /** The session has ended; the socket closes once the remaining events have been sent. */
+  /** Whether the session has ended. The socket is then closed once the remaining events have been sent. */
   ended: boolean;
 }
 

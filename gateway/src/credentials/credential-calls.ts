@@ -16,7 +16,10 @@ export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 
 /** Runs credential lookups in a queue that is fair between client addresses. */
 export interface CredentialCalls {
-  /** @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason. */
+  /**
+   * Waits for a slot, then runs `call`.
+   * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` when the maximum wait has passed; the abort reason
+   */
   queued<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
   readonly waiting: number;
 }
@@ -24,7 +27,7 @@ export interface CredentialCalls {
 export interface CredentialCallsOptions {
   /** Limits for requests. Lookups of open sockets have the same concurrency and an unbounded queue, with one lookup per credential. */
   limits: FairQueueLimits<'address' | 'tenant'>;
-  /** Lookups for new sockets that may wait per client. Default: unbounded. */
+  /** Maximum number of lookups for new sockets that wait, per client. Default: unbounded. */
   newSocketsWaiting?: number;
   /** Maximum wait in ms. Default 5,000, the timeout of the call itself. */
   queueTimeoutMs?: number;

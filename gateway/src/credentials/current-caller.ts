@@ -3,7 +3,7 @@ import type { RootField } from '../graph/root-fields.ts';
 
 /** The caller of a request whose own mutations may change who the caller is. */
 export interface CurrentCaller {
-  /** Authorizes these fields; none means `_entities`. @throws DomainError when the credential does not allow them. */
+  /** Authorizes these fields; an empty list stands for `_entities`. @throws DomainError when the credential does not allow them. */
   get(fields: () => RootField[]): Promise<Caller>;
   markStale(): void;
   /** Lists every caller that the request has had so far. */

@@ -38,10 +38,10 @@ export interface Documents {
   ): GraphQLError[];
 }
 
-/** Finding each error costs time, so validation stops here. */
+/** Maximum number of reported errors. Validation stops there, because finding each error costs time. */
 const maxErrors = 20;
 
-/** Messages may quote the document, which can be megabytes. */
+/** Maximum length of an error message. Messages may quote the document, which can be megabytes. */
 const maxMessageLength = 500;
 
 const bytesPerToken = 400;

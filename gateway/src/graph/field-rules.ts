@@ -11,21 +11,21 @@ export interface FieldRule {
   longBody?: boolean;
   /** `failing`: the caller changes only if the field fails. */
   changesCaller?: 'always' | 'failing';
-  /** The field may switch the sign-in to another tenant. */
+  /** Whether the field may switch the sign-in to another tenant. */
   changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
   /** Maximum concurrent calls per tenant of the long-running fields of this subgraph. */
   callsPerTenant?: number;
   passedThrough?: boolean;
-  /** The result is an access token. */
+  /** Whether the result is an access token. */
   signsIn?: boolean;
 }
 
 export interface Throttle {
   requests: number;
   windowSeconds: number;
-  /** Whether the operation is refused while processes cannot share their counts, that is, without Redis. */
+  /** Whether the operation is refused without Redis, when processes cannot share the counts of the throttle. */
   failsClosed?: boolean;
 }
 

@@ -14,16 +14,16 @@ export interface GatewayContext {
   credentials: Credentials;
   /** The values of all `Idempotency-Key` headers. */
   idempotencyKeys: readonly string[];
-  /** Set for a request that has the header and has effects. */
+  /** Set if the request has an `Idempotency-Key` and has effects. */
   idempotent?: IdempotentRequest | undefined;
   /** The claimed idempotency key; effects commit under it. */
   heldKey?: HeldKey;
-  /** A mutation of a request with a key has taken effect. */
+  /** Whether a mutation of a request with an idempotency key has taken effect. */
   tookEffect?: boolean;
-  /** The answer to a mutation with a key was lost; the subgraph may still carry it out. */
+  /** Whether the answer to a mutation with an idempotency key was lost. The subgraph may still carry the mutation out. */
   lostAnswer?: boolean;
   client: string;
-  /** A subgraph has been called, so a full queue no longer refuses the request. */
+  /** Whether a subgraph has been called. From then on, a full queue no longer refuses the request. */
   begun?: boolean;
   /** Set if a root field may take minutes. `callsPerTenant` is the smallest bound of these fields. */
   longRunning?: { callsPerTenant: number | undefined } | undefined;

@@ -87,7 +87,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (refused.length > 0) {
             throw refusal(refusedInput(refused), refused.some(({ malformed }) => malformed) ? 400 : 200);
           }
-          // Checked before execution, so that an invalid request needs no authentication and counts nothing.
+          // Variables are checked before execution, so that an invalid request needs no authentication and counts nothing.
           const [wrong] = documents.checkVariables(operation, request.variables);
           if (wrong) {
             wrong.extensions.http = { status: 400 };

@@ -14,7 +14,7 @@ export async function readBytes(response: Dispatcher.ResponseData, budget: Answe
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Like `readBytes`, but parses JSON. @throws SyntaxError too */
+/** Like `readBytes`, but parses the response as JSON. @throws SyntaxError for other content; the errors of `readBytes` */
 export async function readJson(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<unknown> {
   // undici enforces content-length, and reading the whole body is faster than chunks.
   const isAnnounced = chargeAnnounced(budget, response);

@@ -16,7 +16,7 @@ export interface SubgraphAddresses {
   skip(origin: string): boolean;
 }
 
-/** After this many intervals the known addresses are so old that a request waits for the lookup, for a while. */
+/** If the known addresses are older than this many intervals, a request waits for the lookup, for at most `staleWaitMs`. */
 const maxAgeIntervals = 3;
 const staleWaitMs = 1_000;
 

@@ -27,9 +27,9 @@ export interface Message {
 }
 
 const connectTimeoutMs = 1_000;
-/** Longer than for TCP alone: the handshake needs the other process, which may be busy. */
+/** Timeout for opening a connection with TLS. It is longer than for TCP alone: the handshake needs the other process, which may be busy. */
 const tlsConnectTimeoutMs = 5_000;
-/** Attempts for a request whose connection closes before the response or cannot be opened. */
+/** Maximum attempts for a request whose connection closes before the response or cannot be opened. */
 const maxAttempts = 3;
 /** Pause in ms before a reconnect to the same address, so that a load balancer can notice which process has stopped. */
 const reconnectPauseMs = 50;
@@ -101,13 +101,13 @@ function tlsConnector(tls: MeshTls): buildConnector.connector {
   return (options, connected) => connect(options, connected);
 }
 
-/** The connection closed before any response. */
+/** Codes of a connection that closed before any response. */
 const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** The connection was refused at once. */
+/** Codes of a connection that was refused at once. */
 const refusedCodes = new Set<unknown>(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** No connection was opened either, but a retry would take as long again. */
+/** Codes of attempts that opened no connection. Unlike after `refusedCodes`, a retry would take as long again. */
 const unreachedCodes = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function isOneOf(codes: Set<unknown>, error: unknown): error is Error {

@@ -64,7 +64,7 @@ export async function createSupergraph({
   let schema: GraphQLSchema | undefined;
   const gateway = new ApolloGateway({
     supergraphSdl: sdl,
-    // Not validated again, also in tests: `scripts/compose` has already checked it.
+    // The schema is not validated again, not even in tests: `scripts/compose` has already checked it.
     validateSupergraph: false,
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {

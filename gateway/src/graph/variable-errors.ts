@@ -21,8 +21,8 @@ const maxNameLength = 40;
 class LimitReached extends Error {}
 
 /**
- * Checks variables without quoting their values. The errors of graphql-js quote values, which may be passwords or very large; these errors
- * name the path and the type.
+ * Checks variables without quoting their values, which may be passwords or very large. The errors of graphql-js quote values; the errors
+ * returned here name the path and the type.
  */
 export function variableErrors(
   schema: GraphQLSchema,

@@ -5,7 +5,7 @@ import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { bodyTooLarge, refuse } from './http-rules.ts';
 
-/** The maximum number of JSON values in 64 KB of metadata. Bodies up to `uncheckedBytes` are not counted. */
+/** As many JSON values as 64 KB of metadata can contain. Bodies of up to `uncheckedBytes` are not checked for this limit. */
 const maxValues = 45_000;
 const uncheckedBytes = 20_000;
 

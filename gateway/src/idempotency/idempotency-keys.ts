@@ -10,7 +10,7 @@ import { answerNotKept } from './answer-not-kept.ts';
 /** A request with the header `Idempotency-Key`. */
 export interface IdempotentRequest {
   key: string;
-  /** The request may switch the sign-in to another tenant, so a retry may come from the new tenant. */
+  /** Whether the request may switch the sign-in to another tenant, so that a retry may come from the new tenant. */
   inAnyTenant: boolean;
 }
 
@@ -27,7 +27,11 @@ export interface HeldKey {
 export type ClaimedKey = { answer: Buffer; held?: undefined } | { answer?: undefined; held: HeldKey };
 
 export interface IdempotencyKeys {
-  /** @throws DomainError `invalid`, `conflict`, `unavailable`, `tooManyRequests` */
+  /**
+   * Claims the key of a request, or returns the stored answer of the request that first used it.
+   * @throws DomainError `invalid` if the key was used for another request; `conflict` while that request runs; `unavailable`,
+   * `tooManyRequests`
+   */
   claim(caller: Caller, asked: Omit<ClaimIdempotencyKeyRequest, 'claimId'>): Promise<ClaimedKey>;
 }
 

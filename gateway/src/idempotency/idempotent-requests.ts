@@ -12,7 +12,10 @@ import type { IdempotencyKeys, IdempotentRequest } from './idempotency-keys.ts';
 import { answerToKeep } from './kept-answer.ts';
 import { requestSha256 } from './request-sha256.ts';
 
-/** Returns undefined if the header has no meaning: the caller is anonymous or the request has no effect. @throws DomainError `invalid` */
+/**
+ * Returns undefined if the header has no meaning: the caller is anonymous or the request has no effect.
+ * @throws DomainError `invalid` if the header is repeated or its key is malformed
+ */
 export function idempotentRequest(
   { idempotencyKeys: [key, ...more], caller }: Pick<GatewayContext, 'idempotencyKeys' | 'caller'>,
   fields: RootField[],

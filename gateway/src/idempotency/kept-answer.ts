@@ -6,7 +6,7 @@ import { answerNotKept } from './answer-not-kept.ts';
 
 export interface KeepOptions {
   maxBytes: number;
-  /** Some mutation of the request has taken effect, so running a retry would repeat it, even if other mutations failed. */
+  /** Whether any mutation of the request has taken effect, even if others failed. Running a retry would repeat that mutation. */
   tookEffect: boolean;
 }
 

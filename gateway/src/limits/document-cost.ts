@@ -15,7 +15,7 @@ export interface DocumentLimits {
   maxSelections: number;
 }
 
-/** Capped at `manyTimes`, so that nested fragments cannot overflow. */
+/** The cost of some selections. Each value is capped at `manyTimes`, so that nested fragments cannot overflow. */
 export interface SelectionCost {
   depth: number;
   complexity: number;

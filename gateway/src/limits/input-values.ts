@@ -22,7 +22,7 @@ const maxLiteralLists = 5;
 const maxLiteralLevels = 16;
 
 export interface RefusedValue extends FieldProblem {
-  /** The value cannot be valid for any field, so the request is malformed. */
+  /** Set if the value cannot be valid for any field. The request is then malformed. */
   malformed?: true;
 }
 

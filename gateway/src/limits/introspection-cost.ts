@@ -19,10 +19,10 @@ const lengths: Record<Place, Record<string, number>> = {
   fields: { fields: 5, inputFields: 5, enumValues: 2, args: 2, interfaces: 1, possibleTypes: 1 },
 };
 
-/** A chain of `ofType` is short: list, non-null and a name. */
+/** Estimated number of types below each `ofType`. It is below 1, because such a chain is short: list, non-null and a name. */
 const unwrapped = 0.5;
 
-/** About twice the full introspection query of graphql-js. */
+/** The maximum cost of introspection: about twice that of graphql-js's full introspection query. */
 export const maxIntrospection = 90_000;
 
 /** Estimates the values that an introspection query resolves. Each fragment is visited once per place. */

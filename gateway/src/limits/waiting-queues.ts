@@ -5,7 +5,7 @@ import { credentialCalls } from '../credentials/credential-calls.ts';
 import { replayScheduler } from '../socket/replay-scheduler.ts';
 import { subscriptionStarts } from '../socket/subscription-starts.ts';
 
-/** One lookup each for a session, its tenant and an API key. */
+/** A new socket needs at most one lookup each for its session, its tenant and its API key. */
 const lookupsPerSocket = 3;
 
 export type WaitingQueues = ReturnType<typeof waitingQueues>;

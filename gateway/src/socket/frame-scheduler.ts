@@ -27,7 +27,7 @@ export interface FrameSchedulerOptions {
 /** How many sockets of one client may reach their message limit at once: 1,000 sockets can reconnect within a few seconds. */
 const socketsAtLimit = 25;
 
-/** The bytes that a client may send per second, in frames of maximum size. */
+/** Limits the bytes that a client may send per second: to this many frames of maximum size. */
 const maxSizeFrames = 64;
 
 /** The share of event loop time that the frames of one client may use. The limits on unread answers and bodies are the same share. */
@@ -65,7 +65,10 @@ export function frameScheduler({
     return frames >= socketsAtLimit * maxMessagesPerSecond || bytes >= maxBytes || ms >= maxTimeShare * windowMs;
   }
 
-  /** Resolves to false when frames before this one have used up the second. */
+  /**
+   * Runs `work`, after a wait if the client's budget for this second is used up. Resolves to false if earlier frames use up the next budget
+   * first.
+   */
   async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
     let cachedSignal: AbortSignal | undefined;
     const closeSignal = () => (cachedSignal ??= signal());

@@ -29,7 +29,7 @@ export interface OpenSocketsOptions {
   ownerOf: OwnerOf;
   credentialStatus: Pick<CredentialStatus, 'refresh'>;
   maxAgeMs: number;
-  /** Maximum age without a credential, which every subscription requires. */
+  /** Maximum age in ms of a socket without a credential. Such a socket is useless, because every subscription requires a credential. */
   anonymousMaxAgeMs: number;
   log: Logger;
 }
@@ -37,10 +37,10 @@ export interface OpenSocketsOptions {
 interface SocketEntry {
   socket: OpenSocket;
   openedAtMs: number;
-  /** Undefined without credentials or before the first check. */
+  /** Undefined for a socket without credentials, and before the first check. */
   owner?: Caller | undefined;
   credential?: SharedCredential;
-  /** A change may affect this socket while it is being admitted. */
+  /** Whether a change that may affect this socket arrived while it was being admitted. */
   isStale: boolean;
   removed: AbortController;
   closing?: NodeJS.Timeout;
@@ -219,7 +219,7 @@ function isValid(result: CheckResult): result is Exclude<CheckResult, string> {
   return typeof result !== 'string';
 }
 
-/** Sign-ins are shared across their tokens; session tokens expire individually. */
+/** Returns the key of the shared credential. All tokens of a sign-in share one; session tokens do not, because they expire individually. */
 function keyOf({ socket: { credentials } }: SocketEntry, owner: Caller): string {
   const first = `${owner.kind} ${owner.kind === 'session' ? credentials.bearer : (owner.signInId ?? owner.apiKeyId)}`;
   return credentials.bearer && credentials.apiKey ? `${first} ${credentials.apiKey}` : first;

@@ -9,7 +9,7 @@ export interface ReplayScheduler {
   readonly waiting: number;
 }
 
-/** @param sliceMs per iteration of the event loop. Default 2: ten iterations delay other work by some 20 ms. */
+/** @param sliceMs maximum time for replays in one iteration of the event loop. Default 2: ten iterations delay other work by some 20 ms. */
 export function replayScheduler(sliceMs = 2): ReplayScheduler {
   const queue = fairQueue<'address' | 'tenant'>({ inFlight: 1, shares: { address: {}, tenant: {} } });
   let roundEndsAt: number | undefined;

@@ -20,7 +20,7 @@ interface Source {
 
 interface Reader {
   got: string[];
-  /** `ended`, or the error. */
+  /** How the reader's feed ended: the text `ended`, or the error. Undefined while it runs. */
   ended?: unknown;
   leave(): void;
   source: Source;

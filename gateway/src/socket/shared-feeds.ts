@@ -10,7 +10,7 @@ export interface FeedItem {
 export interface SharedFeedsOptions<Item> {
   /** Reports whether an item is new rather than replayed. A reader that gets a new item has caught up. */
   isLive: (item: Item) => boolean;
-  /** Newest items kept for readers that join. Default 16. */
+  /** Number of newest items that are kept for readers that join. Default 16. */
   bufferSize?: number;
   maxUnread?: number;
   /** How long a shared stream may lag behind another, in ms, before it is closed. Default 3,000. */
@@ -30,7 +30,7 @@ export interface SharedFeeds<Item> {
 }
 
 interface Feed<Item> {
-  /** Oldest first; never empty. */
+  /** The newest items, oldest first; never empty. */
   recent: Item[];
   readers: Set<Reader<Item>>;
   close: () => void;

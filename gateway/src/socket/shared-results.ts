@@ -12,7 +12,7 @@ import {
 
 type Result = ReturnType<typeof execute>;
 
-/** Cached results per event; further selections are executed separately. */
+/** Maximum number of cached results per event. Selections beyond it are executed for each reader. */
 const maxResults = 16;
 
 /** Executes each selection once per event. The root value identifies an event, so nobody may modify it. */

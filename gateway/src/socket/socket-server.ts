@@ -55,7 +55,7 @@ type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketStat
 
 const closeTimeoutMs = 5_000;
 
-/** Fragments per message. Each costs time, but only the whole message is scheduled and counted. */
+/** Maximum number of fragments per message. Each fragment costs time, but only the whole message is scheduled and counted. */
 const maxFragments = 64;
 
 /** Reports whether a request asks for a WebSocket. Other protocols in `upgrade` are ignored, as HTTP allows. */

@@ -8,9 +8,9 @@ export interface SubscriptionEvent {
   eventId: EventId;
   /** Milliseconds since 1970; undefined when the event has no time. */
   occurredAtMs: number | undefined;
-  /** In the shape of the field's type. Shared between readers, so it must not be modified. */
+  /** The event in the shape of the field's type. Shared between readers, so it must not be modified. */
   payload: object;
-  /** No event follows, and the subscription completes. */
+  /** Whether this is the last event, after which the subscription completes. */
   isLast?: boolean;
 }
 

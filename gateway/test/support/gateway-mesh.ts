@@ -75,7 +75,7 @@ export interface GatewayMeshOptions {
 }
 
 export interface Asked {
-  /** In addition to x-app-platform; undefined removes it. */
+  /** Headers to send in addition to `x-app-platform: customer`, or to replace it. */
   headers?: Record<string, string>;
   token?: string;
   apiKey?: string;

@@ -19,7 +19,7 @@ const document = (name: string, query: string): HostileRequest => ({
   body: JSON.stringify({ query }),
   statuses: [400],
 });
-/** Needs no sign-in, because variables are checked before credentials. */
+/** A request that needs no sign-in, because variables are checked before credentials. */
 const withVariables = (name: string, query: string, variables: unknown): HostileRequest => ({
   name,
   body: JSON.stringify({ query, variables }),

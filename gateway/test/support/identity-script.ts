@@ -42,7 +42,7 @@ export interface IdentityScript {
   jwks: { keys: JWK[] };
   /** Sign-ins by `sid`. Any other sign-in counts as revoked or unknown. */
   signIns: Map<string, ResolveSignInResponse>;
-  /** Every call fails as unavailable. */
+  /** While true, every call fails as unavailable. */
   away: boolean;
   /** Awaited before each answer about a single sign-in. */
   beforeSignIn: () => Promise<void>;

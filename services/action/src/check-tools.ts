@@ -9,7 +9,7 @@ const maxTools = 100;
 
 /**
  * Checks that the connectors and actions exist; servers are not asked for their tools.
- * @throws DomainError `notFound` if one is absent, deleted or of another tenant; `invalid`
+ * @throws DomainError `notFound` if one is absent, deleted or of another tenant; `invalid` if there are too many
  */
 export async function checkTools(
   { database }: Pick<Ports, 'database'>,

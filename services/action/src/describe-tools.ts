@@ -43,8 +43,8 @@ const shareOfTime = 0.7;
 
 /**
  * Describes tools in the order of `refs`. A connector that does not respond in time does not delay others.
- * @param timeLimitMs how long the caller waits; 0: `describeMs`
- * @throws DomainError `invalid`
+ * @param timeLimitMs how long the caller waits; 0 stands for `describeMs`
+ * @throws DomainError `invalid` if there are too many tools
  */
 export async function describeTools(
   ports: Ports,

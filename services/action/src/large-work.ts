@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { measureJson } from '@parley/json-schema/json-size';
 import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
-/** Smaller inputs are processed at once. */
+/** Smaller inputs are processed immediately, without waiting in the queues. */
 const smallBytes = 32_768;
 
 /** Each piece of a tenant's work is followed by a pause twice as long as the piece, so that one tenant uses at most a third of a processor. */

@@ -86,7 +86,7 @@ test('a call that its own process began and lost is marked as interrupted at onc
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
   await unit.callAction(1, id, { turn: 'turn 1' });
-  // The same state as after a commit whose response was lost, or after a result that could not be stored.
+  // Sets the state that remains after a commit whose response was lost, or when a result could not be stored.
   await unit.database.transactShared(({ knex }) => knex('turn_calls').update({ resultSealed: null }));
   const { calls } = await unit.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(1) });
   t.is(calls[0]?.result?.errorKind, 'CALL_INTERRUPTED');

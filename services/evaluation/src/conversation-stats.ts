@@ -8,7 +8,7 @@ export interface ConversationStats {
   modelWords: number;
   /** The agent's questions after which the user spoke. Questions still open at the end of the conversation do not count. */
   asked: number;
-  /** How many of these the user answered with more than three words. */
+  /** Number of questions in `asked` that the user answered with more than three words. */
   answered: number;
   terms: string[];
   termsUsed: string[];

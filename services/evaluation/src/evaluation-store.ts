@@ -4,7 +4,7 @@ import type { Judgement } from './judgement.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 import type { WrittenTranscript } from './transcript-writer.ts';
 
-/** Without the transcript, which is read separately as it may be long. */
+/** The columns of an evaluation without its transcript, which may be long and is read separately. */
 const evaluations = table('evaluations', {
   id: column<number>(),
   sessionId: column<number>(),

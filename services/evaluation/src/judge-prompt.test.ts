@@ -137,7 +137,7 @@ test('a template is rendered a few times per prompt, and replaced if it leaves n
         return strictTokenBound(text);
       };
       const { excerpt, failures, system, size } = await prompt({ lines, maxTokens: 12_000, countTokens, template });
-      // One more than in use, because the test counts the last prompt again.
+      // At most four renderings are needed to fit a prompt. The fifth is the test's own count of the last prompt.
       t.true(renderings <= 5, `${renderings - 1} renderings of ${template.slice(0, 50)}`);
       t.is(system.startsWith('Mine. '), isOwn, template.slice(0, 50));
       t.deepEqual(failures, isOwn ? [] : ['too long'], template.slice(0, 50));

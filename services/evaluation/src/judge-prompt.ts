@@ -31,8 +31,8 @@ export interface TokenBudget {
 const frameTokens = 64;
 
 /**
- * Bounds the number of renderings, which may be slow. After a prompt that is too long, the next prompt uses this share of the
- * conversation's tokens.
+ * A prompt that is too long is fitted again, with the next of these shares of the conversation's tokens. There are only a few, because each
+ * needs a rendering, which may be slow.
  */
 const shares = [0.95, 0.75, 0];
 
@@ -131,7 +131,7 @@ function lengthOf(instructions: Instructions): number {
 }
 
 interface MeasuredPrompt {
-  /** In tokens. Without `fitted`, a lower bound. */
+  /** Size of the prompt in tokens; a lower bound if `fitted` is undefined. */
   size: number;
   promptTokens: number;
   fitted?: FittedPrompt;

@@ -20,12 +20,12 @@ export interface JudgeSessionJob {
 
 export const judgeKind = 'evaluation.judge';
 
-/** Bounds of a sample's size in characters. Between the bounds, a sample has more characters than fit into the model's context. */
+/** Bounds of a sample's size in characters. Between them, the size depends on the model: more characters than fit into its context. */
 const maxSampleCharacters = 4_000_000;
 const minSampleCharacters = 200_000;
 
 /**
- * How often a waiting judgement checks whether its tenant is still suspended, besides reacting to announcements
+ * Interval in ms at which a waiting judgement checks whether its tenant is still suspended. Announcements cause additional checks
  * (`tenant-change-listener.ts`).
  */
 const suspendedRetryMs = 10_000;

@@ -6,8 +6,8 @@ import { type TranscriptLine, transcriptOf } from './transcript.ts';
 import { transcriptWriter } from './transcript-writer.ts';
 
 /**
- * Stores the transcript while it streams. The sample is the whole conversation, or exchanges spread over it, of about
- * `sampleCharacters`.
+ * Stores the transcript while it streams, and returns a sample of about `sampleCharacters`: the whole conversation if it fits, otherwise
+ * exchanges spread over it.
  */
 export async function readConversation(
   ports: Ports,

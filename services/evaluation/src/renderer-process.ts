@@ -4,7 +4,7 @@ export interface Rendering {
   template: string;
   scope: Record<string, unknown>;
   timeoutMs: number;
-  /** For a longer text, only its length is returned. */
+  /** Maximum length of a rendered text that is returned. For a longer text, only the length is returned. */
   maxCharacters: number;
 }
 
@@ -12,7 +12,9 @@ export type Rendered = { tookMs: number } & ({ text: string } | { characters: nu
 
 export type RendererResponse = Rendered | { problem: string };
 
-/** An error of the template. The message contains no text of it: `too slow`, `ParseError`. */
+/**
+ * An error of the template. The message contains no text of the template: it is, for example, `too slow` or `ParseError`.
+ */
 export class TemplateError extends Error {
   override name = 'TemplateError';
 }

@@ -1,6 +1,8 @@
 import type { TranscriptLine } from './transcript.ts';
 
-/** Messages up to the next user message that follows a reply, oldest first. */
+/**
+ * An exchange: successive messages, oldest first. The next exchange begins with the next user message that follows a message of the agent.
+ */
 export type Exchange = TranscriptLine[];
 
 export interface Sample {
@@ -12,12 +14,14 @@ export interface Sample {
 
 export const omissionMark = ' [… left out …] ';
 
-/** Longer runs of messages from one side are split. */
+/** Maximum number of messages in an exchange; a longer one is split. */
 const maxLinesPerExchange = 10;
 const firstExchanges = 2;
 const lastExchanges = 4;
 
-/** Keeps about `characters` in memory. Above this limit, drops every other exchange between the first and the last. */
+/**
+ * Keeps a sample of about this many characters in memory. Above this size, drops every other exchange between the first and the last ones.
+ */
 export function sampler(characters: number): { add(lines: TranscriptLine[]): void; sample(): Sample } {
   const truncated = new Set<number>();
   let messages = 0;

@@ -5,7 +5,7 @@ import { type Rendered, type RendererLimits, type Rendering, startRendererProces
 export type TemplateRenderer = ReturnType<typeof templateRenderer>;
 
 export interface TemplateRendererOptions extends Partial<RendererLimits> {
-  /** Default 2, each started on first use. */
+  /** Maximum number of processes; each is started on first use. Default 2. */
   maxProcesses?: number;
 }
 

@@ -4,7 +4,7 @@ import { transcriptPartStore } from './transcript-part-store.ts';
 
 export interface WrittenTranscript {
   json: string;
-  /** Stored parts; 0 if the transcript fits the evaluation's row. */
+  /** Number of stored parts; 0 if the transcript fits the evaluation's row. */
   parts: number;
   bytes: number;
 }

@@ -43,7 +43,7 @@ export interface EvaluationMesh extends Replica, StubServices {
   /** Announces a change of the tenant, as identity does. */
   announceTenantChange(tenantId: number): Promise<void>;
   replica(): Promise<Replica>;
-  /** Stops a stub. The result starts it on the same address. */
+  /** Stops a stub. Returns a function that starts it again on the same address. */
   stopService(name: StubName): Promise<() => Promise<void>>;
   /** By gRPC. */
   find(sessionId?: number, tenantId?: number, maxTranscriptBytes?: bigint): Promise<Evaluation | undefined>;

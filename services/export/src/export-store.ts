@@ -101,7 +101,7 @@ export function exportStore(db: TenantDb) {
       return made;
     },
 
-    /** Returns false if the export was removed or has finished. */
+    /** Sets RENDERING. Returns false if the export was removed or has finished. */
     markRendering: (id: number) => change(id, `status = 'RENDERING'`),
 
     /**
@@ -173,7 +173,7 @@ export function exportStore(db: TenantDb) {
     },
 
     /**
-     * Returns the exports to remove for space: of the session with the most bytes, those that refer to its oldest file. Ignores the file
+     * Finds the exports whose removal frees space: those that refer to the oldest file of the session with the most bytes. Ignores the file
      * `exceptKey`.
      */
     async findExcess(exceptKey: string): Promise<number[]> {

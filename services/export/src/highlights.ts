@@ -46,7 +46,7 @@ export function highlighter() {
   };
 }
 
-/** Keeps texts that are long enough to be meaningful. */
+/** Returns the sentences of a text that are neither too short to be meaningful nor too long. */
 function sentencesOf(text: string): string[] {
   return text
     .split('\n')

@@ -14,7 +14,7 @@ export interface SessionState {
   evaluation: Judgement | undefined;
 }
 
-/** @throws DomainError `notFound`, `unavailable` */
+/** Reads the state of a session. @throws DomainError `notFound` for an unknown session; `unavailable` if a service does not respond */
 export async function readState(
   { session, evaluation }: Ports,
   request: TenantRequest,
@@ -43,7 +43,7 @@ const charactersOfMessage = 200;
 /**
  * Streams the conversation and keeps at most as much as a document can hold. If the conversation has more than `maxCharacters`, returns
  * undefined without reading the rest.
- * @throws DomainError `notFound`, `unavailable`
+ * @throws DomainError `notFound` for an unknown session; `unavailable` if a service does not respond
  */
 export async function readContent(
   ports: Ports,

@@ -15,7 +15,7 @@ export interface RemoveExportJob {
 export const removeKind = 'export.remove';
 
 const dayMs = 24 * 60 * 60 * 1_000;
-/** Longest delay of the removal job before it checks again; below the maximum delay of 24 days. */
+/** Maximum delay of one removal job, below the 24 days that a job can be delayed. For a longer retention the job is scheduled again. */
 const maxDelayMs = 20 * dayMs;
 
 /** Schedules the removal of an export. The job checks the age again when it runs, because the retention setting may have changed. */

@@ -12,9 +12,10 @@ import { type RenderExportJob, renderKind } from './render-export.ts';
 import { requireOwnSession } from './require-own-session.ts';
 
 /**
- * Stores an export with its render and removal jobs in one transaction, so that a confirmed export is rendered even if a process dies.
- * The same request key returns the same export.
- * @throws DomainError `forbidden`; `tooManyRequests`; `invalid`
+ * Stores an export with its render and removal jobs in one transaction, so that a confirmed export is rendered even if a process dies. The
+ * same request key returns the same export.
+ * @throws DomainError `forbidden` for another session's token or a deleted tenant; `tooManyRequests` if too many exports wait or are kept;
+ * `invalid` for a malformed request key
  */
 export async function requestExport(
   { database, limits }: Ports,

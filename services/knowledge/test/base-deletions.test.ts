@@ -35,7 +35,7 @@ async function openDeletion(app: KnowledgeApp, base: number) {
 interface Change {
   /** The document's status before the operation; undefined if there is no document. */
   status?: Exclude<ParseStatus, 'PENDING' | 'PARSING'>;
-  /** Calls `looked` after its first check of the base and before its last transaction. */
+  /** Runs the operation. `looked` is called between the operation's first check of the base and its last transaction. */
   run(app: KnowledgeApp, of: { base: number; id: number }, looked: () => Promise<void>): Promise<unknown>;
 }
 

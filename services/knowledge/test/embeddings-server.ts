@@ -7,12 +7,12 @@ import type { Embedding } from '../src/embeddings/embedder.ts';
 import { embedOffline } from '../src/embeddings/offline-embedding.ts';
 
 export interface EmbeddingsServer {
-  /** `/v1` included. */
+  /** The server's URL, including `/v1`. */
   url: string;
   requests: { model: string; input: string[] }[];
   tokensOfText: number;
   vectorOf(text: string, model?: string): Embedding;
-  /** From the given number of requests on, counted from now, responds with the status. */
+  /** Answers requests with this status from the nth request on (`request`, counted from now). */
   refuseFrom(request: number, status: number): void;
   /** Reports whether a text is too long for the endpoint. */
   tooLong: (text: string) => boolean;

@@ -7,7 +7,7 @@ import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-a
 const me = inTenant(1);
 const model = 'test-embedding';
 
-/** Does what the job does that indexes a parsed text. */
+/** Indexes a parsed text as the service's job does. Returns the id of the document. */
 async function indexUpload(app: KnowledgeApp, base: number, text: string, pageStarts: number[]): Promise<number> {
   const { id: documentId } = await app.upload(base, 'PARSING');
   const indexed = { documentId, name: 'a.pdf', knowledgeBaseId: base, model, text, pageStarts };

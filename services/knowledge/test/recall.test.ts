@@ -22,8 +22,8 @@ const queries = 40;
 // Embedded databases have no index on vectors.
 onDatabaseServer(({ test, testSchema }) => {
   /**
-   * A base with deleted and re-synced documents between the others. The same partition contains another base of the tenant, and chunks of
-   * another tenant.
+   * A base with deleted and re-synced documents among its other documents. The same partition contains another base of the tenant, and
+   * chunks of another tenant.
    */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });

@@ -9,7 +9,7 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
-/** A PDF may have other bytes before its header or after its end. */
+/** How many bytes from the start are searched for a PDF's header, and from the end for its end mark: other bytes may surround a PDF. */
 const pdfMarkWithin = 1_024;
 
 /**

@@ -18,7 +18,7 @@ export interface DocumentReader extends Part {
 }
 
 export interface DocumentReaderOptions extends ReadLimits {
-  /** Maximum number of processes, busy or idle, unless more files than that are read at the same time. */
+  /** Above this number of processes, idle ones are ended. There may still be more if more files are read at the same time. */
   maxProcesses: number;
   /** How long a process waits for the next file of its tenant. Default 30,000. */
   idleMs?: number;

@@ -15,7 +15,7 @@ const pointLists = new Set(['cat', 'val', 'xVal', 'yVal', 'bubbleSize', 'lvl']);
 
 export interface Chart {
   blocks: Block[];
-  /** The file contains references to the values, but not the values. */
+  /** Whether the file contains only references to the values, and not the values themselves. */
   isWithoutValues: boolean;
 }
 

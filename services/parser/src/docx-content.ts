@@ -84,7 +84,7 @@ interface OpenParagraph {
   style: DocxStyle;
   place: ListPlace;
   outlineLevel?: number;
-  /** The paragraph mark was deleted, so the next paragraph continues this one. */
+  /** Whether the paragraph mark was deleted, so that the next paragraph continues this one. */
   isContinued: boolean;
   hasUnseen: boolean;
 }
@@ -181,7 +181,10 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     for (const block of closed.after) emit(block);
   }
 
-  /** Closes a paragraph that was to be continued when no paragraph follows. */
+  /**
+   * Called at the end of a container, such as a cell, and of the part. If its last paragraph was to continue in another one, closes that
+   * paragraph.
+   */
   function endContainer(container: Container | undefined): void {
     const rest = carried.get(container);
     if (!rest) return;
@@ -218,7 +221,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const openFields = () => fieldsOfStories.at(-1) ?? [];
   const hidingField = () => openFields().find(({ isCode }) => isCode);
 
-  /** Adds text, or keeps it until the code ends if a field's code hides it. */
+  /** Adds text. If a field's code hides the text, it is kept apart until the code ends. */
   function addOrHold(text: string, counted: number): void {
     const open = paragraphOfText();
     const field = hidingField();

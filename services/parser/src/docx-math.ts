@@ -7,7 +7,7 @@ interface Node {
   properties: Record<string, string>;
 }
 
-/** Far more than Word nests equations itself. */
+/** Maximum nesting of an equation, far above what Word itself produces. */
 const maxDepth = 300;
 
 /** Builds an equation as linear text, similar to Word's own linear format: `P=(a·r)/360`. */

@@ -22,7 +22,10 @@ interface Level {
   format?: string;
   custom?: string;
   text?: string;
-  /** Restarts after a level up to this one, counted from 1; 0: never restarts. Default: restarts after any higher level. */
+  /**
+   * The lowest level, counted from 1, after whose paragraphs this level restarts; it also restarts after all higher levels. 0: never.
+   * Default: after any higher level.
+   */
   restart?: number;
   style?: string;
   isLegal?: boolean;
@@ -42,7 +45,7 @@ interface Instance {
 
 interface Counts {
   values: (number | undefined)[];
-  /** Instances and their levels that have already counted. */
+  /** Levels of list instances, as `<numId> <level>`, that have already counted a paragraph. */
   begun: Set<string>;
 }
 

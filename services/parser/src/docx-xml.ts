@@ -10,7 +10,7 @@ export function valueOf(attributes: Attributes, name = 'val'): string | undefine
   return undefined;
 }
 
-/** Reports whether a property that is present is on: it is, unless its value turns it off. */
+/** Reports whether a property is on, given the value of its element. An element without a value turns the property on. */
 export function isOn(value: string | undefined): boolean {
   return value === undefined || !['0', 'false', 'off'].includes(value);
 }

@@ -12,7 +12,7 @@ export type LossKind =
   | 'scannedPages'
   /** Number of glyphs that their font does not map to characters. */
   | 'unknownSigns'
-  /** A value that is repeated less often than it is shown. */
+  /** Merged cells that do not all repeat their value. */
   | 'repeatedValues'
   /** Charts whose values the file does not hold. */
   | 'chartValues';

@@ -19,7 +19,7 @@ import { warningsOf } from './warnings.ts';
 export interface ParseDocumentJob {
   documentId: number;
   version: number;
-  /** How often the job has waited for knowledge or the object store. */
+  /** Number of times that the job has waited for knowledge or the object store. */
   waits?: number;
 }
 

@@ -3,8 +3,8 @@ import { inflateSync } from 'node:zlib';
 const maxInflatedBytes = 64 * 2 ** 20;
 
 /**
- * Reports whether an object of a PDF, compressed or not, contains this name. Also true if that is unknown: the file is encrypted, or its
- * compressed objects are too large.
+ * Reports whether an object of a PDF, compressed or not, contains this name. Also true if this cannot be determined, because the file is
+ * encrypted or its compressed objects are too large.
  */
 export function hasName(bytes: Buffer, name: string): boolean {
   if (bytes.includes(name) || bytes.includes('/Encrypt')) return true;

@@ -5,9 +5,9 @@ import { joinedAtHyphen, type WordsOf, wordsOf } from './pdf-hyphens.ts';
 /** Minimum font size of headings of the first, second and third level, in body font sizes. */
 const headingFactors = [1.7, 1.35, 1.15];
 const longestHeading = 200;
-/** In line distances: lines that are further apart belong to different paragraphs. */
+/** Maximum gap between lines of one paragraph, as a multiple of the usual line distance. */
 const paragraphGap = 1.3;
-/** The same limit in font sizes, for pages whose line distance cannot be measured. */
+/** Maximum gap between lines of one paragraph, in font sizes, for pages whose usual line distance cannot be measured. */
 const unmeasuredGap = 1.6;
 /** Maximum distance between lines of the same title, in font sizes. */
 const titleGap = 1.75;

@@ -8,9 +8,9 @@ export type PdfPage = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentPr
  */
 export type Picture = 'stamped' | 'blank' | 'scanned' | 'drawn' | 'unreadable';
 
-/** Minimum share of the page that a scan covers. A smaller picture is a logo or a line. */
+/** Minimum share of a page without text that a scan covers. A smaller picture is a logo or a line. */
 const scanShare = 0.1;
-/** The same share for a page with a few words of text, where a smaller picture is only an illustration. */
+/** Minimum share that a scan covers on a page with a few words of text, where a smaller picture is only an illustration. */
 const scanShareBesideText = 0.5;
 /** A page with fewer shapes than this counts as blank. */
 const fewestShapes = 30;

@@ -38,9 +38,9 @@ interface Run extends Segment {
   rightToLeft: boolean;
 }
 
-/** In font sizes. A wider gap may separate columns. */
+/** Minimum gap between two segments of a row, in font sizes. A gap this wide may separate columns. */
 const segmentGap = 1;
-/** In font sizes. A narrower gap is not a space between words. */
+/** A gap wider than this, in font sizes, is a space between words. */
 const wordGap = 0.15;
 /** Maximum offset of a text that is drawn twice to look bold. */
 const boldOffset = 0.2;
@@ -213,7 +213,10 @@ function joined(runs: Run[], inRightToLeft: boolean): Segment[] {
   return segments;
 }
 
-/** Reports whether a left-to-right text is apart from the one before it. In a right-to-left row, the row then continues to their left. */
+/**
+ * Reports whether there is a space between a left-to-right text and the one before it. In a right-to-left row, the row then continues to
+ * their left.
+ */
 function isApartFromLeft(run: Run, before: Run | undefined): boolean {
   if (!before || before.rightToLeft || run.rightToLeft) return false;
   return run.start - before.end > wordGap * run.size;

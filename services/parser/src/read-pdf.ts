@@ -17,7 +17,7 @@ interface Page {
   lines: Line[];
   /** Number of glyphs that no font maps to a character. */
   unknown: number;
-  /** Kinds of pages without text, or with a few words. */
+  /** What is visible on a page without text, or with a few words of text. Undefined for other pages. */
   picture: Picture | undefined;
 }
 

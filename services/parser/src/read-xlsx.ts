@@ -47,12 +47,12 @@ export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadT
 }
 
 interface Lost {
-  /** Characters of cells that were replaced by a later cell at the same position. */
+  /** Number of characters in cells that were replaced by a later cell at the same position. */
   characters: number;
-  /** Visible characters of the file that were not read. Counted independently of the reader. */
+  /** Number of visible characters of the file that were not read, counted independently of the reader. */
   missing: number;
   comments: number;
-  /** Charts whose values are not in the file. */
+  /** Number of charts whose values are not in the file. */
   charts: number;
   merges: boolean;
 }
@@ -112,7 +112,7 @@ async function readBeside(archive: OfficeArchive, sheet: string, about: About) {
 
 type SheetCells = ReturnType<typeof sheetCells>;
 
-/** Ranges of merged cells that are kept. */
+/** Maximum number of ranges of merged cells that are kept. */
 const maxRanges = 100_000;
 
 /** Collects the values of a sheet in a few large arrays. An object for each value would cost more than reading it. */
@@ -129,7 +129,7 @@ function sheetCells(maxCharacters: number) {
   let hasAllRanges = true;
 
   let rowStart = 0;
-  /** The last cell of each column of a row. Set once the columns of the row are no longer ascending. */
+  /** Index of the last cell in each column of the current row. Set only if the columns of the row are not ascending. */
   let unordered: Map<number, number> | undefined;
 
   function countOverwritten(column: number): void {
@@ -148,7 +148,7 @@ function sheetCells(maxCharacters: number) {
     get overwritten() {
       return overwritten;
     },
-    /** Visible characters of the cells that hold text. */
+    /** Number of visible characters in cells that hold text. */
     get stringCharacters() {
       return stringCharacters;
     },

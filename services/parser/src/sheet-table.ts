@@ -30,7 +30,7 @@ const rowsBelow = 20;
 
 /**
  * Writes the title lines of a table, then the table itself. Merged cells repeat their value, and headers of several rows are joined. Writes
- * row by row, so that a sparse sheet stops at the limit of its text.
+ * row by row, so that a sparse sheet is abandoned as soon as its text exceeds the limit.
  * @returns false if there are too many merged cells to repeat every value
  */
 export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<MarkdownWriter, 'append'>): boolean {

@@ -13,9 +13,9 @@ export function visibleCharacters(text: string): number {
 /** Counts of a part's text, as found in its XML. */
 export interface TextCount {
   characters: number;
-  /** Characters of each note or comment, keyed like `footnote 2`. */
+  /** Number of characters in each note or comment, keyed like `footnote 2`. */
   notes: Map<string, number>;
-  /** Notes that visible text refers to, with the same keys. */
+  /** Keys of the notes and comments that visible text refers to, such as `footnote 2`. */
   references: Set<string>;
 }
 

@@ -9,7 +9,10 @@ export function warningsOf({ losses = [] }: Pick<ReadText, 'losses'>): string[] 
   return losses.slice(0, maxWarnings).map(({ what }) => [...what].slice(0, maxWarningCharacters).join(''));
 }
 
-/** Appends a line for each loss to the text. A file without any text is not changed, because it fails with a reason. @throws FileProblem */
+/**
+ * Appends a line for each loss to the text. A file without any text is not changed, because it fails with a reason.
+ * @throws FileProblem `tooLong` if the lines make the text too long
+ */
 export function withWarnings(read: ReadText, maxCharacters: number): ReadText {
   const warnings = warningsOf(read);
   if (warnings.length === 0 || read.text.trim() === '') return read;

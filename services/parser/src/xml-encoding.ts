@@ -19,8 +19,8 @@ export async function* decodedXml(chunks: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 /**
- * Detects the encoding by the byte order mark or the first character, else as declared; some programs declare UTF-16
- * and write UTF-8. @throws RangeError
+ * Detects the encoding by the byte order mark or the first character, else as declared; some programs declare UTF-16 and write UTF-8.
+ * @throws RangeError if the declared encoding is unknown
  */
 export function xmlDecoder(part: Buffer): TextDecoder {
   const start = part.toString('latin1', 0, startBytes);

@@ -133,7 +133,7 @@ export interface PdfLine {
   text: string;
   size?: number;
   y?: number;
-  /** Default: 50. */
+  /** Distance from the left edge in points. Default: 50. */
   x?: number;
 }
 

@@ -24,7 +24,7 @@ export interface StubDocument {
   objectEtag: string;
   mimeType: string;
   sizeBytes: bigint;
-  /** How often a parser has begun to parse the document. */
+  /** Number of times that a parser has begun to parse the document. */
   begun: number;
   text?: string;
   pageStarts?: number[];

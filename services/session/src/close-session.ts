@@ -15,7 +15,7 @@ import { turnStore } from './turn-store.ts';
 
 /** How long to wait until the process that runs the turn has ended the turn. After that, this process ends the turn. */
 const interruptTimeoutMs = 5_000;
-/** How often the database is polled while the event log is unavailable. */
+/** Interval in ms at which the database is polled while the event log is unavailable. */
 const pollMs = 100;
 
 export interface CloseSession {
@@ -88,7 +88,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     const [first] = await turnStore(db).listOpen(id);
     return first && { turn: first, lastEventId };
   });
-  // Not in the transaction that locks the session: the event log may be slow or unavailable.
+  // The event log is read outside the transaction that locks the session, because the log may be slow or unavailable.
   const streamed = begun ? await log.cutReply(begun.turn, begun.lastEventId) : nothingStreamed;
   const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);

@@ -12,7 +12,7 @@ import { turnStore } from './turn-store.ts';
 
 /**
  * Interrupts the running reply; the replica that runs it stores the text so far. Returns true once per reply.
- * @throws DomainError `notFound`, `forbidden`, `invalid`
+ * @throws DomainError `notFound` for an unknown session; `forbidden` for another session's token; `invalid` if the session is not active
  */
 export async function interruptSession(ports: Ports, { caller, signal }: TenantRequest, id: string): Promise<boolean> {
   const { tenantId } = caller;

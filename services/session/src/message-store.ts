@@ -12,7 +12,10 @@ export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'crea
 export function messageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** Lists a page of messages for each session, oldest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /**
+     * Lists a page of messages for each session, oldest first. Long columns are read only if they are selected.
+     * @throws DomainError `ANSWER_TOO_LARGE`
+     */
     async listOf(sessionIds: number[], { first, after }: Page): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
 import { estimateTokens } from '@parley/text/token-estimate';
 
-/** The role and the delimiters of a message. */
+/** Tokens of a message in addition to its text: its role and delimiters. */
 const tokensPerMessage = 4;
 
 export function contextTokens(text: string): number {

@@ -27,7 +27,10 @@ export async function findSession(
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
 }
 
-/** Lists sessions, newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
+/**
+ * Lists sessions, newest first.
+ * @throws DomainError `invalid` for malformed arguments, or with reason `ANSWER_TOO_LARGE` if the sessions exceed the answer budget
+ */
 export async function listSessions(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -44,7 +47,10 @@ export async function countSessions(ports: Ports, { caller: { tenantId } }: Tena
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
-/** Lists the messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
+/**
+ * Lists the messages of each session, oldest first.
+ * @throws DomainError `invalid` for malformed arguments, or with reason `ANSWER_TOO_LARGE` if the messages exceed the answer budget
+ */
 export async function listMessages(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -58,8 +64,8 @@ export async function listMessages(
 const transcriptPartBytes = 1_000_000;
 
 /**
- * Streams the messages of a session, oldest first. Each part is read in its own transaction, because an ended session
- * does not change. @throws `notFound`
+ * Streams the messages of a session, oldest first. Each part can be read in its own transaction, because an ended session does not change.
+ * @throws DomainError `notFound`
  */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,

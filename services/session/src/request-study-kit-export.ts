@@ -9,7 +9,8 @@ import { requireOwnSession } from './require-own-session.ts';
 
 /**
  * Requests a study kit of the token's session. The export service commits the request with its job before this returns.
- * @throws DomainError `forbidden`, `tooManyRequests`, `unavailable`
+ * @throws DomainError `forbidden` for another session or one that does not exist; `tooManyRequests` if too many exports wait or are kept;
+ * `unavailable` if the export service does not respond
  */
 export async function requestStudyKitExport(
   ports: Ports,

@@ -23,7 +23,8 @@ const newMessage = z.object({
 
 /**
  * Accepts a message; the reply arrives on `sessionEvents`. Each effect key is used for one message only.
- * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
+ * @throws DomainError `invalid`, also if the session is not active; `notFound`: the session; `conflict` if the session is changing;
+ * `tooManyRequests` if too many messages wait
  */
 export async function sendMessage(ports: Ports, request: TenantRequest, input: SendMessageInput): Promise<Session> {
   const { tenantId, requestId } = request.caller;

@@ -127,7 +127,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     return { attempt, reply, hasCalls };
   }
 
-  /** Returns an empty reply if the log stays unavailable. Retries for some seconds. */
+  /** Reads the streamed reply of a turn. Retries for some seconds while the log is unavailable, then returns an empty reply. */
   async function tryReadReply(turnIndex: number, after: EventId) {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -62,7 +62,7 @@ export function sessionStore(db: TenantDb) {
 
     lock: (id: number): Promise<Session> => get(id, 'FOR UPDATE'),
 
-    /** Lists sessions, newest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Lists sessions, newest first. Long columns are read only if they are selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -94,7 +94,7 @@ export function sessionStore(db: TenantDb) {
       return rows.map(({ id }) => id);
     },
 
-    /** Reads sessions in any order; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** Reads sessions in any order. Long columns are read only if they are selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listByIds(ids: readonly number[]): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))

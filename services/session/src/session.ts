@@ -70,7 +70,7 @@ export type Message = RowOf<typeof messages>;
 
 const finishReasons: readonly string[] = ['STOP', 'LENGTH', 'CONTENT_FILTER'] satisfies FinishReason[];
 
-/** Returns undefined for a reason that only a newer version knows. */
+/** Converts a finish reason of the agent. Returns undefined for a reason that only a newer version knows. */
 export function finishReasonOf(given: string | undefined): FinishReason | undefined {
   return finishReasons.includes(given ?? '') ? (given as FinishReason) : undefined;
 }

@@ -29,7 +29,7 @@ export async function startSession(ports: Ports, request: TenantRequest, input: 
   const { database } = ports;
   const { tenantId } = request.caller;
   const given = parseInput(newSession, input);
-  // Checked before the agent is loaded, because the agent may have been deleted before a retry.
+  // The effect key is checked before the agent is loaded, because the agent may have been deleted before a retry.
   const started = await committedUnder(database, request);
   if (started !== undefined) return database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));
   const agent = await getActiveAgent(ports, request, given.agentId);

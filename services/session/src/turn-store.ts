@@ -59,7 +59,7 @@ export interface PreparedTurn extends OpenTurn {
   testDraft: boolean;
   /** The newest event in the database: ids of this turn's events must be higher. */
   lastEventId: string;
-  /** Oldest first, bounded, ends with the message to answer. */
+  /** The newest messages within the limit, oldest first. The last one is the message to answer. */
   history: { role: MessageRole; text: string }[];
   historyTokens: number;
 }

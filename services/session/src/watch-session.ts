@@ -18,7 +18,7 @@ export interface WatchSession {
 
 /**
  * Streams each event once and in order, from the event log or, during an outage, the database.
- * @throws DomainError `notFound`, `forbidden`, `invalid`
+ * @throws DomainError `notFound` for an unknown session; `forbidden` for another session's token; `invalid` for a malformed `after`
  */
 export async function* watchSession(
   { database, eventLog, log }: Ports,

@@ -38,7 +38,7 @@ export interface SyncReplica {
   graph: Awaited<ReturnType<typeof startService>>['graph'];
   database: Database;
   stop(): Promise<void>;
-  /** Delivers the event that the evaluation of a session is stored to this process. */
+  /** Makes this process handle the event `evaluation-completed` of a session. */
   completed(sessionId: number, rest?: { tenantId?: number; id?: string; agentId?: number }): Promise<void>;
 }
 
@@ -191,7 +191,7 @@ async function startMesh(t: ExecutionContext, env: Record<string, string>, offse
     replica,
     newSession,
     deliveries,
-    /** Ends a session, and delivers the event that its evaluation is stored. @returns the session's id */
+    /** Ends a session, and makes the first process handle the session's `evaluation-completed`. @returns the session's id */
     async evaluated(options: NewSession = {}): Promise<number> {
       const { id, agentId: of, tenantId } = await newSession(options);
       await first.completed(id, { tenantId, agentId: of });

@@ -254,7 +254,7 @@ for (const how of ['the end of its session', 'its last attempt'] as const) {
       );
     }
     await eventually('the reply', async () => (await app.getTranscript(owner, id)).messages.length === 2);
-    // Read again, because session and messages are read by two statements and the reply may be committed in between.
+    // Session and messages are read once more: the wait reads them by two statements, and the reply may be committed in between.
     const { session, messages } = await app.getTranscript(owner, id);
     // The tokens of `hello`, rounded up, plus those of a message's role.
     t.like(messages[1], { text: 'half ', tokensIn: 6, tokensOut: 2 });

@@ -13,7 +13,7 @@ export interface AvatarModel {
   id: string;
   label: string;
   gender: string;
-  /** Relative to the service's address. */
+  /** The URL path of the model's file, relative to the service's address. */
   path: string;
 }
 

@@ -32,7 +32,7 @@ const googleSpeech = z.object({
   audioConfig: z.object({ speakingRate }).nullish(),
 });
 
-/** Speaks a text or SSML, which takes precedence. @throws DomainError */
+/** Speaks a text or SSML; if both are given, the SSML. @throws DomainError `invalid` for other input; the errors of `speakFor` */
 export function synthesize(ports: Ports, tenantId: number, input: unknown, asking: Asking): Promise<Speech> {
   return speakFor(ports, tenantId, readSpeechRequest(input), asking);
 }
@@ -51,7 +51,9 @@ export function synthesizeAsGoogle(ports: Ports, tenantId: number, body: unknown
 
 type Given = z.output<typeof speech> extends infer Output ? { [Key in keyof Output]?: Output[Key] } : never;
 
-/** Speaks validated input in the queue of its tenant. @throws DomainError */
+/**
+ * Speaks validated input in the queue of its tenant. @throws DomainError `tooManyRequests` when the queue is full; the errors of `Speaker`
+ */
 export function speakFor(
   { speak, provide }: Ports,
   tenantId: number,

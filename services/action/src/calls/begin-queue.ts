@@ -1,6 +1,6 @@
 import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
-/** Fewer than the connections of the pool, so that queries always find a free connection. */
+/** Maximum concurrent transactions. Fewer than the connections of the pool, so that queries always find a free connection. */
 const atOnce = 3;
 const atOncePerTenant = 2;
 

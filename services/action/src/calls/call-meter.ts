@@ -4,11 +4,11 @@ import type { AnswerHead } from '@parley/outbound/send-hop';
 
 /** Network use of one call. */
 export interface CallMeter {
-  /** HTTP requests, including those that the outbound guard refused. */
+  /** Number of HTTP requests, including those that the outbound guard refused. */
   requests: number;
   /** HTTP status of the last response; null if there was none. */
   status: number | null;
-  /** Bytes read from all response bodies. */
+  /** Number of bytes read from all response bodies. */
   bytes: number;
 }
 

@@ -145,7 +145,7 @@ async function end(
         if (isStored) await outboundCallStore(db).insert(entry);
         return isStored;
       },
-      // Queued, because each transaction waits for the lock on the tenant's byte count and would hold a connection while it waits.
+      // The transactions are queued, because each waits for the lock on the tenant's byte count and would hold a connection meanwhile.
       { lockQueue: { row: `kept bytes of ${tenantId}` } },
     );
   let isMine: boolean;

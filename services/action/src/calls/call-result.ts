@@ -1,4 +1,4 @@
-/** The outcome of a call. Failures of the remote are results too. */
+/** The outcome of a call, whether it succeeded or failed. */
 export interface CallResult {
   /** Null on success; the kinds are documented at `CallResult.error_kind` in the protos. */
   errorKind: string | null;

@@ -13,7 +13,7 @@ import type { CallResult } from './call-result.ts';
 import { madeOfTool } from './made-result.ts';
 
 /**
- * Calls a tool of a connector. Failures of the call are results.
+ * Calls a tool of a connector. A failed call is returned as a result, not thrown.
  * @throws DomainError `invalid` for a malformed request
  */
 export async function callTool(ports: Ports, request: TenantRequest, given: GivenCall): Promise<CallResult> {

@@ -95,7 +95,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
      * @param name unique over all tenants, see `callName`
      */
     making: beginMaking,
-    /** Keeps trying to store a result in the background; until then the call counts as running. */
+    /** Keeps trying to store a result in the background. The call counts as running until it is stored. */
     storeLater: (name: string, store: () => Promise<unknown>) => void storeLater(name, store),
     /** Stops storing results that are still unstored. */
     stop(): void {
@@ -103,7 +103,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
     },
     /** Reports whether this process began the call but no longer runs it, because its begin or its result could not be stored. */
     hasLost: (name: string, processId: string): boolean => processId === id && !making.has(name),
-    /** Runs `work` under the lease. @throws DomainError `unavailable` */
+    /** Runs `work` under the lease. @throws DomainError `unavailable` if the lease cannot be renewed */
     async holding<T>(work: () => Promise<T>): Promise<T> {
       begin();
       try {
@@ -116,7 +116,7 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   };
 }
 
-/** Maximum number of results (each up to 1 MB) kept while the database is unavailable, and the maximum time in ms. */
+/** Limits of the results that are kept while the database is unavailable: their number (each has up to 1 MB), and the time in ms. */
 const maxUnstored = 64;
 const unstoredMs = 600_000;
 

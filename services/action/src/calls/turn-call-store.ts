@@ -35,7 +35,7 @@ export interface StoredCall extends CallName {
   resultSealed: Buffer | null;
   begunAt: Date;
   ageMs: number;
-  /** The call has no result, and no live process runs it. */
+  /** Whether the call has no result and no live process runs it. */
   isLapsed: boolean;
 }
 

@@ -11,7 +11,7 @@ export type ConnectorTool = McpTool & { changedAt: Date | null };
 
 type Changes = Map<string, Date | null>;
 
-/** Schema changes by tool list. The MCP client returns the same list object while it is cached. */
+/** The schema changes found in each list of tools. The key works because the MCP client returns the same object while a list is cached. */
 const noted = new WeakMap<readonly McpTool[], Promise<Changes>>();
 
 /**

@@ -5,7 +5,11 @@ import { connectorStore } from './connector-store.ts';
 import { type ConnectorTool, connectorTools } from './connector-tools.ts';
 import { openConnector } from './open-connector.ts';
 
-/** @throws DomainError `notFound`; `CONNECTOR_UNAUTHORIZED`, `CONNECTOR_UNREACHABLE` or an `OutboundReason` */
+/**
+ * Lists the tools of one connector.
+ * @throws DomainError `notFound` for an unknown connector; with reason `CONNECTOR_UNAUTHORIZED`, `CONNECTOR_UNREACHABLE` or an
+ * `OutboundReason` if its tools cannot be read
+ */
 export async function listMcpTools(
   ports: Ports,
   { caller, signal }: TenantRequest,

@@ -17,7 +17,7 @@ export interface ActionRules {
   tenantId?: number;
 }
 
-/** Accepted in upper or lower case, stored in upper case. */
+/** An HTTP method, accepted in upper or lower case and stored in upper case. */
 const method = z
   .string()
   .transform((given) => given.toUpperCase())

@@ -77,7 +77,7 @@ function checkCredentials(given: Partial<CreateCustomActionInput>, context: z.co
 
 /**
  * Validates a new action; null counts as omitted.
- * @throws DomainError `invalid` with every problem, never repeating a credential
+ * @throws DomainError `invalid`, which lists every problem and never repeats a credential
  */
 export function newAction(rules: ActionRules, input: CreateCustomActionInput): NewAction {
   const given = parseInput(newInput(rules), withoutNulls(input));

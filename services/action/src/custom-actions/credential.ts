@@ -48,8 +48,8 @@ export interface ResolvedCredential {
 
 /**
  * Makes the headers that authorize a call.
- * @throws DomainError `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`, `CREDENTIAL_UNAVAILABLE`; the
- * signal's reason
+ * @throws DomainError with reason `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED` or `CREDENTIAL_UNAVAILABLE` (see
+ * `CallErrorKind`); the signal's reason
  */
 export async function resolveCredential(
   ports: CredentialPorts,

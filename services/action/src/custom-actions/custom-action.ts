@@ -23,11 +23,11 @@ export interface ActionFields {
   method: HttpMethod;
   /** A JSON Schema of the arguments; null: any object. */
   argsSchema: Record<string, unknown> | null;
-  /** Not for secrets, because these headers are returned with the action. Null if there are no headers. */
+  /** Additional headers of every call. They must not be secret, because they are returned with the action. Null if there are none. */
   extraHeaders: Record<string, string> | null;
   /** The header that gets the stored bearer token verbatim; null: `Authorization: Bearer`. */
   credentialSecretHeaderName: string | null;
-  /** Null: the stored bearer token, or no credential. */
+  /** Where the credential comes from. Null: it is the stored bearer token, or there is none. */
   credentialSource: CredentialSource | null;
   /** The kind of the stored `ActionCredential`; null if there is none. */
   storedCredential: ActionCredential['kind'] | null;

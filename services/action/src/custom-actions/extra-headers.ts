@@ -24,7 +24,7 @@ function checkHeaders({ value, issues }: z.core.ParsePayload): void {
   const seen = new Set<string>();
   let bytes = 0;
   for (const [name, text] of entries) {
-    // Only valid header names are repeated in a problem's path.
+    // The path of a problem contains the header's name only if the name is valid.
     const nameProblem = headerNameProblem(name);
     if (nameProblem) {
       refuse(nameProblem);

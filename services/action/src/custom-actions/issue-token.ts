@@ -20,8 +20,8 @@ export interface TokenRequest {
 
 /**
  * Requests a token from a server that the operator has configured. Errors contain neither request nor response.
- * @throws DomainError `invalid` with `CREDENTIAL_REFUSED`; `unavailable` with `CREDENTIAL_UNAVAILABLE`, also for a response in an
- * unexpected format; the signal's reason
+ * @throws DomainError `invalid` with reason `CREDENTIAL_REFUSED` if the server refuses the credential; `unavailable` with reason
+ * `CREDENTIAL_UNAVAILABLE` if it does not respond, or responds in an unexpected format; the signal's reason
  */
 export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
   const timeoutSignal = AbortSignal.timeout(timeoutMs);

@@ -36,7 +36,7 @@ export interface ActionAnswer {
   /** Selected response headers, by lower-case name. */
   headers: Record<string, string>;
   body: AnswerBody;
-  /** Bytes of the decompressed body. */
+  /** Size of the decompressed body in bytes. */
   bytes: number;
 }
 
@@ -58,14 +58,15 @@ const maxHeaderLength = 2_048;
 
 /**
  * Calls an action once. Every HTTP status is a result; redirects are refused. Results and errors never contain the credential.
- * @throws DomainError for the arguments, the credential or the outbound guard; `kindOfError(error)` is its kind for a workflow
+ * @throws DomainError if the call fails because of its arguments, the credential or the outbound guard; `kindOfError` returns its kind for
+ * a workflow
  */
 export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
   await checkArgs(ports, action, call.args);
   const limits = ports.limits ?? callLimits;
   const { timeoutMs = limits.timeoutMs } = call;
   const endsAt = performance.now() + Math.min(timeoutMs, limits.timeoutMs);
-  // Built first: no token is requested for a call that cannot be sent.
+  // The request is built first, so that no token is requested for a call that cannot be sent.
   buildRequest(action, call.args, {}, call.idempotencyKey);
   const credential = await withinDeadline(endsAt, call.signal, (signal) =>
     resolveCredential(ports, action, call, signal),

@@ -41,7 +41,10 @@ export function noSlotInTime(): DomainError {
   return new DomainError('tooManyRequests', 'The call did not get its turn in time; nothing was sent');
 }
 
-/** Reports whether a signal was aborted by a time limit (`tooSlow`) rather than by the caller. */
+/**
+ * Reports whether an error, the reason of an aborted signal, means that a time limit passed (`tooSlow`) rather than that the caller
+ * cancelled.
+ */
 export function isTooSlow(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === ('CONNECTOR_UNREACHABLE' satisfies ConnectorReason);
 }

@@ -22,7 +22,7 @@ export interface ToolList {
 
 const max = { pages: 100, tools: 1_000, bytes: 2 ** 20, nameLength: 256 };
 
-/** Deeper schemas are useless, because validators refuse them. */
+/** Maximum nesting of a schema. Validators refuse deeper schemas, so a tool with one could not be called. */
 const schemaDepth = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY };
 
 type PageAfter = (cursor?: string) => Promise<{ answer: Record<string, unknown>; bytes: number }>;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface McpConnector {
   tenantId: number;
   id: number;
-  /** Changes when the connector's settings change, e.g. the time of the last update. */
+  /** A value that changes with the connector's settings, e.g. the time of the last update. */
   version: string;
   serverUrl: string;
   /** The bearer token of each request. It never appears in errors, logs or results. */

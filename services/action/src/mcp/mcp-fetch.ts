@@ -9,7 +9,7 @@ import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** Limits for requests whose response is ignored: notifications, replies to the server's own requests, and the end of a session. */
 const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
-/** Limits for responses. They are higher than the limits of a result, because the same message contains images in base64. */
+/** Limits for responses. They are higher than the limits of a result, because a response may also contain images in base64. */
 const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
 const maxResumed = 100;
 /** JSON-RPC codes for an unknown method and for invalid arguments. Some servers send them with status 400 or 404. */

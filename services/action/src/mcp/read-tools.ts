@@ -7,7 +7,7 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpPorts } from './mcp-ports.ts';
 import type { McpSession, RequestLimits } from './session.ts';
 
-/** Maximum size of all pages together: twice the size of a list that is kept. */
+/** Maximum size of all pages together. It is twice the maximum size of the list that is made of them. */
 const maxBytes = 2 * 2 ** 20;
 
 /** Reads all tools from the server. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */

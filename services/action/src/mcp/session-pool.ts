@@ -30,11 +30,11 @@ const busyStatuses = new Set<number | undefined>([429, 503]);
 export type SessionPool = ReturnType<typeof sessionPool>;
 
 /**
- * Keeps one session for each connector with its settings and credential, shared by all calls of the connector. Evicts the least recently
- * used sessions.
+ * Keeps one session for each connector, shared by all its calls. A connector with changed settings or another credential gets a new
+ * session. Evicts the least recently used sessions.
  */
 export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: SessionPoolOptions) {
-  /** Sessions in use order, the most recently used one last. */
+  /** Sessions in the order of their last use, the most recently used one last. */
   const entries = new Map<string, Entry>();
   /** All open sessions, including retired ones that still have calls. */
   const live = new Set<Entry>();

@@ -35,7 +35,11 @@ export interface RequestLimits {
 export interface McpSession {
   /** Whether the server gave the session an id. Such a session can be lost. */
   readonly hasId: boolean;
-  /** Sends a request. @throws McpError for a JSON-RPC error of the server; StatusError, DomainError; the signal's reason */
+  /**
+   * Sends a request.
+   * @throws McpError for a JSON-RPC error of the server; StatusError for an HTTP error; DomainError for any other failure; the signal's
+   * reason
+   */
   request(request: McpRequest, limits: RequestLimits): Promise<Record<string, unknown>>;
   /** Ends the session and cancels its requests. Never rejects. @param isLost whether the server has lost the session, so it is not notified */
   close(isLost?: boolean): Promise<void>;
@@ -65,7 +69,7 @@ const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }) as const,
 };
 
-/** Initializes a session. @throws StatusError, DomainError */
+/** Initializes a session. @throws StatusError if the server responds with an HTTP error; DomainError for any other failure */
 export async function openSession(connector: McpConnector, options: SessionOptions): Promise<McpSession> {
   const authorization = `Bearer ${connector.apiKey}`;
   // Node's own error for an invalid header would quote the credential.

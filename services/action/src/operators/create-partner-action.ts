@@ -11,7 +11,7 @@ import { knownTenant } from './known-tenant.ts';
 import { audit } from './operator-audit.ts';
 import { partner } from './partner-credentials.ts';
 
-/** Creates an action that uses the tenant's partner credential. @throws DomainError `invalid` with every problem, `notFound` */
+/** Creates an action that uses the tenant's partner credential. @throws DomainError `invalid` with every problem; `notFound`: the tenant */
 export async function createPartnerAction(
   ports: Ports,
   request: CallerRequest,

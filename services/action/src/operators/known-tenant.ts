@@ -6,7 +6,10 @@ import { findTenant } from '@parley/service/tenant-facts';
 import type { Ports } from '../ports.ts';
 import { operatorOf } from './operator-audit.ts';
 
-/** Checks that the caller is an operator and that the tenant exists. Call it before showing or changing a tenant's data. @throws DomainError */
+/**
+ * Checks that the caller is an operator and that the tenant exists. Call it before showing or changing a tenant's data.
+ * @throws DomainError `forbidden` for other callers; `notFound` if there is no such tenant
+ */
 export async function knownTenant(
   { identity }: Pick<Ports, 'identity'>,
   { caller, signal }: CallerRequest,

@@ -5,7 +5,10 @@ import { baseStore } from './base-store.ts';
 
 const maxIds = 5;
 
-/** Checks that all bases exist. @throws DomainError `invalid` for a malformed request; `notFound` if a base is absent, deleted or another tenant's */
+/**
+ * Checks that all bases exist.
+ * @throws DomainError `notFound` if a base is absent, deleted or of another tenant; `invalid` if there are too many ids
+ */
 export async function checkKnowledgeBases(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -53,8 +53,9 @@ export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
 }
 
 /**
- * Starts a job for each base that embeds its chunks again, by the embedding model of this process's settings and with the current
- * names of its documents. The process that started last decides.
+ * Sets this process's embedding model as the model in use, at the start. Then regularly starts jobs that embed bases anew: bases with
+ * another model, and bases with passages that were embedded with an earlier name of their document. Starts none once a later process has
+ * set another model.
  */
 export function modelChange(ports: MovePorts): Part {
   const { database, embedder, log } = ports;
@@ -132,7 +133,10 @@ async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRu
   });
 }
 
-/** @throws MoveGivenUp, or the given error if it is an outage: the job starts again after a pause. */
+/**
+ * Schedules another attempt after a failure that may be temporary.
+ * @throws the given error if it is an outage, after which the job starts again by itself; MoveGivenUp after too many other failures
+ */
 async function waitOrGiveUp(
   { log, failedMoves: givenUp }: MovePorts,
   run: JobRun<MoveJob>,
@@ -178,7 +182,7 @@ async function begin(db: TenantDb, knowledgeBaseId: number, lease: Lease): Promi
   return undefined;
 }
 
-/** @returns a document that still has to be embedded anew; undefined if there is none */
+/** Stores whether the base's passages are current. @returns a document that still has to be embedded anew; undefined if there is none */
 async function register(db: TenantDb, knowledgeBaseId: number, model: string): Promise<MovedDocument | undefined> {
   const models = baseModelStore(db);
   await models.register(db, knowledgeBaseId, model, false);
@@ -236,7 +240,7 @@ async function prepare(
   return true;
 }
 
-/** Does nothing if documents were added or changed in the meantime. */
+/** Switches the base to the prepared model, unless a document was added or changed in the meantime and is not prepared yet. */
 function switchBase({ database }: MovePorts, tenantId: number, { knowledgeBaseId, model }: Move): Promise<void> {
   return database.transact(
     tenantId,

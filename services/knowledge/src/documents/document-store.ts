@@ -40,7 +40,7 @@ interface DocumentInBase {
   base: KnowledgeBase;
 }
 
-/** A text to store. Without warnings, the text contains everything in the file. */
+/** A text to store. If there are no warnings, the text contains everything in the file. */
 export interface WrittenText extends StoredText {
   parseWarnings?: string[];
 }

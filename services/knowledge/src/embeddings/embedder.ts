@@ -10,7 +10,7 @@ export interface EmbedCall {
   caller: TenantCaller;
   /** The current `Embedder.model` or an earlier one. */
   model: string;
-  /** Unique to these texts. The ledger counts a call once per id. */
+  /** An id that is unique to these texts. The ledger counts a call once per id. */
   callId: string;
   /**
    * Default: `tenant`, counted as `embed`. `platform` is for work that the operator causes, counted as `reembed` and not bounded by a

@@ -32,7 +32,7 @@ const refusing = new Set([400, 413, 422]);
 const attempts = 3;
 const longestPauseMs = 20_000;
 const pauseAfter = backoff({ firstMs: 400, maxMs: longestPauseMs });
-/** Enough for the vectors of one request: a number takes up to 25 bytes in JSON. */
+/** Maximum size of a response: enough for the vectors of one request, in which a number takes up to 25 bytes of JSON. */
 const maxAnswerBytes = 8 * 1_048_576;
 
 const away = 'The embeddings endpoint does not answer';

@@ -1,4 +1,5 @@
-// FNV-1a, followed by the final steps of MurmurHash3, which spread every bit over the result.
+// The hash of an empty text. Texts are hashed by FNV-1a, followed by the final steps of MurmurHash3, which spread every bit over the
+// result.
 export const emptyHash = 0x81_1c_9d_c5;
 
 export function hashStep(hash: number, unit: number): number {

@@ -45,7 +45,7 @@ interface Answer {
 export const operations = { tenant: 'embed', platform: 'reembed' } as const;
 const maxBatchTexts = 100;
 const maxBatchTokens = 200_000;
-/** In UTF-16 code units. For longer texts, the closer bound of tokens would take too long to compute. */
+/** Texts above this length, in UTF-16 code units, get only a rough bound of their tokens: a closer one would take too long to compute. */
 const longText = 8_000;
 
 /**

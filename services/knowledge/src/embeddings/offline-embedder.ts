@@ -5,10 +5,7 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
-/**
- * In UTF-16 code units. Texts up to this length, such as questions, take a millisecond or two and are embedded without
- * the thread.
- */
+/** Texts up to this length in UTF-16 code units, such as questions, take a millisecond or two and are embedded without the thread. */
 const shortText = 2_000;
 /** Maximum length of one task in the thread, because other tasks wait until it ends. */
 const taskLength = 10_000;

@@ -1,4 +1,4 @@
-/** Only this many characters of a response are searched; no endpoint gives the reason later. */
+/** Only this many characters at the start of a response are searched, because no endpoint gives the reason further on. */
 const readLength = 4_000;
 
 /** Patterns of endpoints' messages that an input, its tokens or a sequence exceeds a limit. */

@@ -5,7 +5,7 @@ export interface Chunk {
   content: string;
   /** The headings above the chunk, outermost first, joined by ` > `; empty if there are none. */
   heading: string;
-  /** The page that it begins on, from 1; null where the document has no pages. */
+  /** The page that the chunk begins on, from 1; null where the document has no pages. */
   page: number | null;
 }
 
@@ -90,7 +90,9 @@ export function* chunkText(
   yield* cut(pending.length, undefined);
 }
 
-/** Returns how many passages the next chunk gets: up to the last of the strongest breaks after `leastTokens`. */
+/**
+ * Returns how many passages the next chunk gets. It is cut at the strongest break after `leastTokens`; of equally strong ones, at the last.
+ */
 function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number): number {
   let best = pending.length;
   let strength = next.strength;

@@ -16,7 +16,10 @@ import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 
 export const indexKind = 'knowledge.index';
 
-/** About a day, with pauses that double up to a minute; longer if the endpoint is slow to fail. */
+/**
+ * Maximum number of outages for one job. With pauses that double up to a minute they span about a day, or longer if the endpoint is slow to
+ * fail.
+ */
 const maxOutages = 1_500;
 const tooLongAway =
   'The text could not be indexed because a service that is needed for it was away for too long. Try again.';

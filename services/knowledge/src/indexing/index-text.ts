@@ -38,7 +38,7 @@ type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 /**
  * Writes chunks in small transactions, after `checkQuota` has accepted their number. The sweep removes the generation unless
  * `switchGeneration` makes it the searched one.
- * @throws DomainError as `Embedder.embed`; `invalid`: quota; `notFound`: the document has been deleted
+ * @throws DomainError `invalid` if a quota is exceeded; `notFound` if the document was deleted; the errors of `Embedder.embed`
  */
 export async function buildGeneration(
   ports: BuildPorts,
@@ -56,7 +56,7 @@ export async function buildGeneration(
   return fillGeneration(ports, request, { ...indexed, generation }, chunks);
 }
 
-/** @param size maximum tokens of a chunk */
+/** Splits a text into chunks. @param size maximum tokens of a chunk */
 export async function chunksOf(
   text: string,
   pageStarts: readonly number[],

@@ -1,7 +1,4 @@
-/**
- * How often a job itself has failed, by kind of failure. The job's attempts also count outages, shutdowns and lost
- * leases.
- */
+/** Number of failures of the job itself, by kind of failure. The job's attempts also count outages, shutdowns and lost leases. */
 export type Failures = Readonly<Record<string, number>>;
 
 export interface Patience {
@@ -11,7 +8,7 @@ export interface Patience {
   pauseMs: number;
 }
 
-/** How often a job of a suspended tenant checks whether it may continue, in ms. */
+/** Interval in ms at which a job of a suspended tenant checks whether it may continue. */
 export const suspendedRetryMs = 10_000;
 
 /** Returns the counts with one more failure of this kind; undefined if no more failures are allowed. */

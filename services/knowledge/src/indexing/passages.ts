@@ -133,7 +133,10 @@ function underlinedTitle(line: string, below: string): Title | undefined {
 
 /** Lines that cannot be an underlined title: code, quotes, list items and table rows. */
 const notUnderlined = /^(?: {4}| {0,3}(?:\t|[>|]|[-*+][ \t]))/u;
-/** The same lines and numbered items: dashes below a numbered item separate it from the following text. */
+/**
+ * Lines that cannot be a title underlined with dashes: those of `notUnderlined`, and numbered items, which dashes separate from the
+ * following text.
+ */
 const notUnderlinedByDashes = new RegExp(`${notUnderlined.source}|^ {0,3}\\d+[.)][ \\t]`, 'u');
 
 /** Returns the table whose header is this line: a pipe table, or rows with the same number of separators. */

@@ -15,7 +15,7 @@ export interface HtmlText {
   warnings: string[];
 }
 
-/** Greater than the depth of a pruned page, and small enough not to overflow the stack. */
+/** Maximum depth of formatted elements: greater than the depth of a pruned page, and small enough not to overflow the stack. */
 const maxDepth = 550;
 
 const maxColumns = 50;

@@ -36,7 +36,7 @@ const killAfterMs = 2_000;
 
 /**
  * Reads a page in a separate process without the service's environment, so that a hostile page cannot harm the service.
- * @throws DomainError `unavailable`: no process
+ * @throws DomainError `unavailable` if no process could be started
  */
 export async function readPage(
   page: FetchedPage,

@@ -40,7 +40,7 @@ const longestConsentInContent = 1_000;
 const longestUnanswered = 500;
 const longestAnswer = 40;
 const longestContact = 600;
-/** Minimum length of text removed because of its position and name that is worth a warning, in UTF-16 code units. */
+/** If less text than this was removed by guess (by its position and names), there is no warning. In UTF-16 code units. */
 const trace = 200;
 const longestSkipLink = 60;
 
@@ -69,9 +69,9 @@ interface Page {
 const nothing: Sizes = { text: 0, links: 0, holdsMain: false, holdsContent: false, asksConsent: false };
 
 /**
- * Removes from a page what readers do not see or need: hidden content, cookie dialogs, skip links, menus, and the
- * page's footer except contact data. Buttons that are questions stay.
- * @returns descriptions of what is missing beyond traces, one sentence each
+ * Removes from a page what readers do not see or need: hidden content, cookie dialogs, skip links, menus, and the page's footer except
+ * contact data. Keeps buttons that are questions, as in lists of frequent questions.
+ * @returns a sentence about what is missing; none if only a trace is missing
  */
 export function prunePage(root: PageNode): string[] {
   const sizes = new Map<PageNode, Sizes>();

@@ -5,7 +5,10 @@ import { beginParse } from './parse-status.ts';
 import { requireParser } from './parser-caller.ts';
 import type { Parse } from './queue-parsing.ts';
 
-/** Marks a document as PARSING. A parse whose process died begins again. @throws DomainError `notFound`, `forbidden` */
+/**
+ * Marks a document as PARSING. A parse whose process died begins again.
+ * @throws DomainError `notFound` if this parse is no longer waited for; `forbidden` for any caller but the parser
+ */
 export async function beginDocument(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -21,7 +21,11 @@ interface ParsedText {
   parseWarnings: string[];
 }
 
-/** Stores the parsed text, and a job that indexes the text. @throws DomainError `invalid`, `notFound`, `forbidden` */
+/**
+ * Stores the parsed text, and a job that indexes the text.
+ * @throws DomainError `invalid` for a text or page starts that cannot be stored; `notFound` if this parse is no longer waited for;
+ * `forbidden` for any caller but the parser
+ */
 export async function completeDocument(
   { database }: Ports,
   { caller }: TenantRequest,

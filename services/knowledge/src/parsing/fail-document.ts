@@ -6,7 +6,10 @@ import type { Parse } from './queue-parsing.ts';
 
 const maxReasonCharacters = 500;
 
-/** Marks a document as FAILED with a reason; a long reason is truncated. @throws DomainError `notFound`, `forbidden` */
+/**
+ * Marks a document as FAILED with a reason; a long reason is truncated.
+ * @throws DomainError `notFound` if this parse is no longer waited for; `forbidden` for any caller but the parser
+ */
 export async function failDocument(
   { database }: Ports,
   { caller }: TenantRequest,

@@ -13,7 +13,7 @@ export interface Parse {
 export const watchKind = 'knowledge.watch-parsing';
 
 export interface WatchJob extends DocumentUploaded {
-  /** How often the document's event was published. */
+  /** Number of times that the document's event was published. */
   published: number;
 }
 

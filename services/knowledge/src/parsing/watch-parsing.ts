@@ -5,7 +5,10 @@ import type { Ports } from '../ports.ts';
 import { failParse, isParsed, lockWaiting } from './parse-status.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
-/** About 16 hours by default, with waits that double, because the parser may be down or have a backlog. */
+/**
+ * How many times a document's event is published. By default, with waits that double, this takes about 16 hours: the parser may be down or
+ * have a backlog.
+ */
 const maxPublished = 6;
 const maxDelayMs = 2 ** 31 - 1;
 const tooLate = 'The file could not be parsed in time. Try again.';

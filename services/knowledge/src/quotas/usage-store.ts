@@ -6,7 +6,7 @@ import { bytesPerMb, type Quotas } from './quotas.ts';
 
 export interface Usage {
   knowledgeBases: number;
-  /** Chunks in the searched generations of live documents. */
+  /** Number of chunks in the searched generations of live documents. */
   chunks: number;
   storedBytes: number;
 }
@@ -61,8 +61,8 @@ export function usageStore(db: TenantDb) {
     },
 
     /**
-     * Changes the counters in the transaction that changes the rows. @param quotas may be omitted for a change that
-     * only releases; `unbounded` for changes that the operator causes
+     * Changes the counters in the transaction that changes the rows.
+     * @param quotas may be omitted for a change that only lowers counters; `unbounded` for changes that the operator causes
      * @throws DomainError `invalid`: the plan has no room
      */
     async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {

@@ -33,8 +33,8 @@ export interface ChunkSearch {
 }
 
 /**
- * How many results by similarity are fused, and the last rank by words that counts. Chunks with the same words share the mean of their
- * ranks.
+ * How many results of the ranking by similarity are fused. Of the ranking by words, results up to half this rank are fused; chunks with the
+ * same words share the mean of their ranks.
  */
 const ranked = 60;
 /** How many of a base's nearest chunks are also ranked by words. */
@@ -199,7 +199,7 @@ export async function useIndex({ knex }: TenantDb): Promise<void> {
   await rowsBy(knex)(`SELECT ${set.join(', ')}`, {});
 }
 
-/** Force the plan that reads the index in order, whatever the planner estimates. */
+/** Settings that force the plan that reads the index in order, whatever the planner estimates. */
 const indexSettings = {
   'hnsw.iterative_scan': 'relaxed_order',
   'hnsw.ef_search': atOnce,

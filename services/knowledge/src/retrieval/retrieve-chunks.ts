@@ -16,7 +16,7 @@ const question = z.object({
   mode: graphEnum<RetrievalMode>().default('COSINE'),
 });
 
-/** @throws DomainError `notFound`; as `Embedder.embed` */
+/** Finds the best chunks of one base. @throws DomainError `notFound` for an unknown base; the errors of `Embedder.embed` */
 export async function retrieveChunks(
   ports: RetrievalPorts,
   request: TenantRequest,

@@ -14,7 +14,7 @@ export interface Question {
   query: string;
   topK: number;
   mode: RetrievalMode;
-  /** Default: random. */
+  /** Identifies the search in the ledger. Default: random. */
   callId?: string | undefined;
   agentId?: number | undefined;
   sessionId?: number | undefined;
@@ -22,7 +22,7 @@ export interface Question {
 
 export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'queues'>;
 
-/** The base may move to another model during a search. */
+/** Maximum attempts of a search. It has to be repeated if the base moves to another model meanwhile. */
 const attempts = 3;
 /**
  * How long to wait for an aborted embedding to report its usage, in ms. An embedding that takes longer is still queued and has used

@@ -23,12 +23,13 @@ const uploaded = z.object({
   objectStorageKey: anyText(),
 });
 
-/** Reasons to refuse a stored file. It is deleted, and the client has to request another upload. */
+/** Reasons of errors after which the stored file is deleted. The client then has to request another upload. */
 const fileRefusals = ['UPLOAD_EMPTY', 'UPLOAD_TOO_LARGE', 'UPLOAD_TYPE_DIFFERS', 'QUOTA_EXCEEDED'];
 
 /**
  * Confirms an upload. Checks the stored object rather than the declared facts. Bytes that arrive later are never parsed.
- * @throws DomainError `invalid`, `notFound`, `unavailable`
+ * @throws DomainError `invalid` if the file is missing or refused, or the upload has ended; `notFound`: the base or the upload;
+ * `unavailable` if the object store or identity does not respond
  */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,

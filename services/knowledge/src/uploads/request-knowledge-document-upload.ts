@@ -18,7 +18,11 @@ const wanted = z.object({
   declaredSizeBytes: between(1, maxUploadBytes),
 });
 
-/** Reserves the declared size until the upload is confirmed, refused or a day old. @throws DomainError `invalid`, `notFound`, `tooManyRequests`, `unavailable` */
+/**
+ * Returns a URL to upload a file to. Reserves the declared size until the upload is confirmed, refused or a day old.
+ * @throws DomainError `invalid`, also if a quota is exceeded; `notFound`: the base; `tooManyRequests` if too many uploads are open;
+ * `unavailable`
+ */
 export async function requestKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, openUploads }: Ports,
   { caller }: TenantRequest,

@@ -18,8 +18,8 @@ export const uploadUrlMs = 15 * 60_000;
  */
 export const mayArriveMs = 2 * uploadUrlMs;
 /**
- * How many uploads younger than `mayArriveMs`, confirmed or not, a tenant may have for each upload that may be open. With the default of
- * 100 open uploads, that is more than the 300 that one client may request in that time.
+ * Maximum number of a tenant's recent uploads (younger than `mayArriveMs`, confirmed or not), as a multiple of the maximum number of open
+ * uploads. With the default of 100 open uploads the maximum is 400, above the 300 that one client may request in that time.
  */
 export const recentPerOpen = 4;
 /** Time in ms after which no PUT can be in progress and unconfirmed files are deleted. */

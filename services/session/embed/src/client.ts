@@ -65,7 +65,10 @@ export interface Session extends AsyncIterable<SessionEvent> {
   readonly state: State;
   /** The `eventId` of the last event received. */
   readonly lastEventId: string;
-  /** Sends a message, with retries while the network or the server fails. It is stored once; resolves when it is. @throws ParleyError */
+  /**
+   * Sends a message, with retries while the network or the server fails. Resolves once the message is stored, which happens only once.
+   * @throws ParleyError
+   */
   send(text: string, options?: SendOptions): Promise<{ clientTurnId: string }>;
   /** Interrupts the running reply. Resolves to whether a reply was running. @throws ParleyError */
   interrupt(): Promise<boolean>;
@@ -186,7 +189,7 @@ export function connect(options: ConnectOptions): Session {
     wake.abort();
   }
 
-  /** Waits before the next connection; shorter when the device comes online or the session is closed. */
+  /** Waits before the next connection. The wait ends early when the device comes online or the session is closed. */
   async function rest(ms: number): Promise<void> {
     wake = new AbortController();
     await pause(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);

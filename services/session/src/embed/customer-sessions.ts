@@ -32,7 +32,7 @@ const customerPage = customer.extend({
 const defaultFirst = 20;
 const maxInt = 2_147_483_647;
 
-/** @throws DomainError `invalid`, also for a cursor of another customer or tenant */
+/** Lists a page of a customer's sessions. @throws DomainError `invalid`, also for a cursor of another customer or tenant */
 export async function listCustomerSessions(
   { database, cursors }: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -58,7 +58,7 @@ export function countCustomerSessions(
 
 /**
  * Reads sessions in the order of `ids`. Every id must exist; sessions are never deleted.
- * @throws DomainError `invalid` with `ANSWER_TOO_LARGE`
+ * @throws DomainError `invalid` with reason `ANSWER_TOO_LARGE` if they exceed the answer budget
  */
 export async function listSessionsByIds(
   { database }: Ports,

@@ -14,9 +14,9 @@ const lookAfterMs = [0, 100, 300, 700, 1_300, 1_900];
 const evaluationTimeoutMs = 2_000;
 
 /**
- * Ends the session of the caller's token like `endSession`, and waits up to two seconds for the evaluation;
- * `evaluation` is null after that. A session that had already ended is returned at once.
- * @throws DomainError `forbidden`
+ * Ends the session of the caller's token like `endSession`, and waits up to two seconds for the evaluation; `evaluation` is null if it is
+ * not stored by then. A session that had already ended is returned at once.
+ * @throws DomainError `forbidden` for another session's token
  */
 export async function sdkEndSession(
   ports: Ports,

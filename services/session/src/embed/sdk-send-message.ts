@@ -4,7 +4,10 @@ import type { Ports } from '../ports.ts';
 import { requireOwnSession } from '../require-own-session.ts';
 import { sendMessage } from '../send-message.ts';
 
-/** Sends a message in the session of the caller's token. @throws DomainError `forbidden`; the errors of `sendMessage` */
+/**
+ * Sends a message in the session of the caller's token.
+ * @throws DomainError `forbidden` for another session's token; the errors of `sendMessage`
+ */
 export async function sdkSendMessage(
   ports: Ports,
   request: TenantRequest,

@@ -41,7 +41,7 @@ export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkS
   const given = parseInput(newEmbed, withoutNulls(input));
   const which = agentOf(given);
   const { tenantId } = request.caller;
-  // Checked before the agent is loaded, because the agent may have been deleted before a retry.
+  // The effect key is checked before the agent is loaded, because the agent may have been deleted before a retry.
   const started = await committedUnder(ports.database, request);
   if (started !== undefined) {
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(Number(started)));

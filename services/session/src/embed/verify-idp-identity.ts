@@ -31,15 +31,16 @@ const tickets = z.object({
     .optional(),
 });
 
-/** Longer than identity's own timeout for the provider. */
+/** Timeout of one exchange in ms, longer than identity's own timeout for the provider. */
 const exchangeTimeoutMs = 15_000;
 
 /**
- * Exchanges the person's tickets at the identity provider one by one, and stores each result. Workflows see the results
- * from the session's next turn. If a ticket is refused or the provider is unavailable, earlier results remain and the
- * call can be retried with the same person's ticket, and with a new ticket in place of a refused one.
- * @throws DomainError `forbidden`; `invalid`: `TICKET_REFUSED`, `IDP_ONE_NOT_CONFIGURED`, a session that is not active;
- * `tooManyRequests`; `unavailable`
+ * Exchanges the person's tickets at the identity provider one by one, and stores each result. Workflows see the results from the session's
+ * next turn. If a ticket is refused or the provider is unavailable, earlier results remain. The call can then be retried with the same
+ * ticket of the person and with new tickets in place of refused ones.
+ * @throws DomainError `forbidden` for another session's token; `invalid` if the session is not active or too many products are linked, or
+ * with reason `TICKET_REFUSED` or `IDP_ONE_NOT_CONFIGURED`; `tooManyRequests` after `maxExchanges` tickets; `unavailable` if the provider
+ * does not respond
  */
 export async function verifyIdpIdentity(
   ports: Ports,
@@ -49,7 +50,7 @@ export async function verifyIdpIdentity(
   const { caller } = request;
   requireOwnSession(caller, input.sessionId);
   const { sessionId, ticket, productTickets = [] } = parseInput(tickets, withoutNulls(input));
-  // Checked first, so that no ticket is used up for a session that accepts no messages.
+  // The session is checked first, so that no ticket is used up for a session that accepts no messages.
   const session = await ports.database.read(caller.tenantId, (db) => sessionStore(db).get(sessionId));
   assertActive(session);
   const names = [session.identity?.products ?? [], productTickets].flat().map(({ product }) => product);

@@ -18,7 +18,7 @@ import { webhookKey } from './sign-webhook.ts';
 import { syncDeliveryStore } from './sync-delivery-store.ts';
 import { type SyncJob, syncKind } from './sync-job.ts';
 
-/** How often a waiting delivery checks the suspension of its tenant. */
+/** Interval in ms at which a waiting delivery checks whether its tenant is still suspended. */
 const suspendedRetryMs = 30_000;
 
 /** The longest pause between two attempts, even if a receiver asks for a longer one. */
@@ -94,7 +94,7 @@ function begin({ database, sync }: Ports, tenantId: number, data: SyncJob, { url
 function pauseMs({ sync }: Ports, failures: number, { retryAfterMs = 0 }: Failure): number {
   const { firstRetryMs } = sync.settings;
   const pause = backoff({ firstMs: firstRetryMs, maxMs: longestPauseMs, jitter: true });
-  // Four times as long each time: 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, 2 h, …
+  // Each pause is four times as long as the one before: 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, 2 h, …
   return Math.min(longestPauseMs, Math.max(pause(2 * failures - 1), retryAfterMs));
 }
 

@@ -13,7 +13,7 @@ export interface AuditEntry {
   requestId: string;
 }
 
-/** Returns the name of the operator who calls. @throws DomainError `forbidden` with `OPERATOR_ONLY` */
+/** Returns the name of the operator who calls. @throws DomainError `forbidden` with reason `OPERATOR_ONLY` for any other caller */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);

@@ -12,7 +12,7 @@ import type { Ports } from '../ports.ts';
 import { knownTenant } from './known-tenant.ts';
 import { audit } from './operator-audit.ts';
 
-/** More than the largest possible answer needs, so that this limit is never reached. */
+/** Answer budget in bytes. It is larger than the largest possible answer, so it is never exceeded. */
 const maxAnswerBytes = 1_000_000;
 
 const usual = 50;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { TranscribeSpeechInput, TranscribeSpeechResultDto } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';
 
-/** About 4 MB of audio. */
+/** Maximum length of base64, about 4 MB of audio. */
 const maxBase64Characters = 5_600_000;
 
 /**
@@ -24,7 +24,8 @@ const clip = z.object({
 
 /**
  * Transcribes a clip at the voice service, with a token of the caller's tenant.
- * @throws DomainError `invalid`, `tooManyRequests`; `unavailable` if voice is down, too slow, or has no transcription
+ * @throws DomainError `invalid` for a clip that voice does not accept; `tooManyRequests`; `unavailable` if voice is down, too slow, or has
+ * no transcription
  */
 export async function transcribeSpeech(
   { tokens, transcribe }: Ports,

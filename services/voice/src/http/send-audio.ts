@@ -4,7 +4,7 @@ import type { Speech } from '../speech.ts';
 import type { SpeechStream } from '../stream-speech.ts';
 import { HttpRefusal } from './read-body.ts';
 
-/** Bytes per write, each of which the client must read within the stall timeout. A multiple of 3, so that its base64 has no padding. */
+/** Bytes per write. The client must read each write within the stall timeout. A multiple of 3, so that its base64 has no padding. */
 const blockBytes = 49_152;
 
 /**

@@ -4,8 +4,9 @@ import type { ModelFile } from '../avatar-models.ts';
 import { HttpRefusal } from './read-body.ts';
 
 /**
- * Sends the file of a model, cacheable for a day; answers a request for one range.
- * @param stallMs maximum time in ms without the client reading. @throws HttpRefusal 416
+ * Sends the file of a model, or the one range of it that was requested. Clients may cache it for a day.
+ * @param stallMs maximum time in ms without the client reading
+ * @throws HttpRefusal 416 if the range is not in the file
  */
 export async function sendModel(
   request: IncomingMessage,

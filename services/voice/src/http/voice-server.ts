@@ -50,9 +50,9 @@ type Post = { maxBodyBytes: number; isBodyOptional?: boolean } & (
 
 const drainTimeoutMs = 20_000;
 
-/** Enough for texts of 5,000 characters, even if all are escaped. */
+/** Maximum size of a body with a text: enough for 5,000 characters, even if all are escaped. */
 const textBodyBytes = 131_072;
-/** Enough for 5,600,000 characters of base64 and the other fields. */
+/** Maximum size of a body with a clip: enough for 5,600,000 characters of base64 and the other fields. */
 const clipBodyBytes = 5_700_000;
 
 const posts: Record<ThrottledRoute, Post> = {
@@ -177,7 +177,7 @@ export function voiceServer(
     const disconnected = new AbortController();
     const memory = budget.share({ tenantId: claims.tenantId, network: clientNetwork(address) });
     const tooSlow = setTimeout(() => reset(response), config.answerTimeoutMs);
-    // Only now has the client received the answer or disconnected.
+    // This event means that the client has received the whole answer or has disconnected.
     response.once('close', () => {
       clearTimeout(tooSlow);
       disconnected.abort(new HttpRefusal(499, 'The client has left'));

@@ -14,7 +14,7 @@ export interface WhisperOptions {
   timeoutMs: number;
 }
 
-/** The address space of a process. It uses about 300 MB; libraries reserve more. */
+/** Maximum address space of a process in MB. A process uses about 300 MB, but libraries reserve more. */
 const maxMemoryMb = 4_096;
 const threads = 2;
 const maxAnswerBytes = 100_000;

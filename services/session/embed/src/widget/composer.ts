@@ -47,7 +47,10 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     input.focus();
   }
 
-  /** Adapts the input to its text: the direction (of the page while it is empty), and the height in browsers without `field-sizing`. */
+  /**
+   * Gives the input the direction of its text (of the page while it is empty), and the height of its text in browsers without
+   * `field-sizing`.
+   */
   function resize(): void {
     input.dir = input.value === '' ? '' : 'auto';
     if (CSS.supports('field-sizing', 'content')) return;
