@@ -1,12 +1,14 @@
 {{/*
 The prefix of all manifest names. It differs between releases, so that several releases can share a namespace: `team` and `team-parley` both
-get the suffix `-parley`. A name of more than 40 characters is cut and gets a hash, because unit names follow it.
+get the suffix `-parley`. A name of more than 40 characters is cut and gets a hash, because unit names follow it. Fails for a release name
+that Kubernetes would refuse in the names of Services, which are created only after the migrations.
 */}}
 {{- define "parley.name" -}}
 {{- $suffix := printf "-%s" .Chart.Name }}
 {{- $name := .Release.Name }}
 {{- if or (not (contains .Chart.Name $name)) (hasSuffix $suffix $name) }}{{ $name = print $name $suffix }}{{ end }}
 {{- if gt (len $name) 40 }}{{ $name = printf "%s-%s" (trunc 31 $name | trimSuffix "-") (sha256sum $name | trunc 8) }}{{ end }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}{{ fail (printf "release name %s: must begin with a letter and contain only lower-case letters, digits and -, because the names of Services begin with it" .Release.Name) }}{{ end }}
 {{- $name }}
 {{- end }}
 
@@ -19,7 +21,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{- define "parley.selector" -}}
 app.kubernetes.io/name: parley
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .unit }}
 {{- end }}
 
@@ -94,7 +96,9 @@ a credential are refused.
 
 {{/* Fails if an address contains a credential, because many people may read a ConfigMap. */}}
 {{- define "parley.checkAddress" -}}
-{{- if regexMatch "://[^/?#]*@" .address }}{{ fail (printf "%s: has a user or a password, which everybody could read who may read ConfigMaps" .path) }}{{ end }}
+{{- $readable := "which everybody could read who may read ConfigMaps" }}
+{{- if or (regexMatch "://[^/?#]*@" .address) (regexMatch "(^|[\\s,])[^\\s/?#@:,]+:[^\\s/?#@]*@" .address) }}{{ fail (printf "%s: has a user or a password, %s" .path $readable) }}{{ end }}
+{{- if regexMatch "(?i)[?&]([^=&#]*[-_.])?(\\w*key|\\w*token|\\w*secret|passw\\w*|pwd|sig|signature|auth|authorization|credentials?|code)=[^&#]" .address }}{{ fail (printf "%s: has a secret in its query, %s" .path $readable) }}{{ end }}
 {{- end }}
 
 {{/* A value as it was written. Helm parses all numbers as floats, and would format large ones like 1e+06. */}}
@@ -168,7 +172,7 @@ PARLEY_PUBLIC_URL: {{ required "publicUrl is required" $root.Values.publicUrl | 
 {{- end }}
 {{- end }}
 - name: KAFKA_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ .Values.existingSecret }}, key: KAFKA_PASSWORD, optional: true } }
+  valueFrom: { secretKeyRef: { name: {{ .Values.existingSecret | quote }}, key: KAFKA_PASSWORD, optional: true } }
 {{- end }}
 
 {{/* The address of a unit's gRPC. */}}
@@ -205,14 +209,14 @@ NODE_EXTRA_CA_CERTS: /etc/parley/authorities/ca.crt
 {{- $items := list (dict "key" $tls.authorities.key "path" "ca.crt") }}
 {{- if $tls.authorities.secret }}
 - name: authorities
-  secret: { secretName: {{ $tls.authorities.secret }}, defaultMode: 0440, items: {{ toJson $items }} }
+  secret: { secretName: {{ $tls.authorities.secret | quote }}, defaultMode: 0440, items: {{ toJson $items }} }
 {{- else if $tls.authorities.configMap }}
 - name: authorities
-  configMap: { name: {{ $tls.authorities.configMap }}, defaultMode: 0440, items: {{ toJson $items }} }
+  configMap: { name: {{ $tls.authorities.configMap | quote }}, defaultMode: 0440, items: {{ toJson $items }} }
 {{- end }}
 {{- if and .mesh $tls.mesh.secret }}
 - name: mesh
-  secret: { secretName: {{ $tls.mesh.secret }}, defaultMode: 0440 }
+  secret: { secretName: {{ $tls.mesh.secret | quote }}, defaultMode: 0440 }
 {{- end }}
 {{- end }}
 

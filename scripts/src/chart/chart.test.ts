@@ -185,6 +185,11 @@ chartTest('invalid values are refused with their names', async (t) => {
       /OTLP_ENDPOINT: has a user or a pass/,
     ],
     [{ 'units.identity.env.RESET_URL': 'https://user@example.com' }, /identity\.env\.RESET_URL: has a user/],
+    [{ 'config.KAFKA_BROKERS': 'a:9092,user:password@b:9092' }, /config\.KAFKA_BROKERS: has a user or a password/],
+    ...['api_key', 'apiKey', 'X-Amz-Signature', 'access_token', 'sig', 'password'].map((name): [object, RegExp] => [
+      { 'config.SMS_URL': `https://sms.example.com/send?lang=de&${name}=a` },
+      /config\.SMS_URL: has a secret in its query/,
+    ]),
     [{ 'config.KAFKA_BROKER': 'typo' }, /config\.KAFKA_BROKER: no unit reads it/],
     [{ 'config.OTEL_SERVICE_NAME': 'own' }, /config\.OTEL_SERVICE_NAME: no unit reads it, or the chart sets it/],
     [{ 'config.GATEWAY_PORT': 80 }, /config\.GATEWAY_PORT: no unit reads it, or the chart sets it/],
@@ -501,6 +506,33 @@ chartTest('a number reaches its unit as it was written', async (t) => {
   });
   const { IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG } = environmentOf(manifests, 'identity').data;
   t.deepEqual([IDP_ONE_CLIENT_ID, OTEL_TRACES_SAMPLER_ARG], ['1234567890', '0.1']);
+});
+
+chartTest('addresses without a credential are accepted, even if they look like one', async (t) => {
+  const config = {
+    'config.MAIL_FROM': 'Parley: support <no-reply@example.com>',
+    'config.KAFKA_BROKERS': 'a:9092,b:9092',
+    'config.SMS_URL': 'https://sms.example.com/send?author=x&keyboard=de&design=',
+  };
+  const { data } = environmentOf(await render('small', config), 'identity');
+  for (const [path, value] of Object.entries(config)) t.is(data[path.replace('config.', '')], value);
+});
+
+chartTest('a value cannot add fields to a manifest', async (t) => {
+  const paths = [
+    'priorityClassName',
+    'existingSecret',
+    'migrations.existingSecret',
+    'ingress.className',
+    'tls.mesh.secret',
+    'tls.authorities.configMap',
+    'monitoring.serviceMonitor.interval',
+    'defaults.tmpSize',
+  ];
+  const set = paths.map((path) => [path, `${path}\nhostNetwork: true, optional: true }`]);
+  const rendered = JSON.stringify(await render('production', Object.fromEntries(set)));
+  for (const [path, value] of set) t.true(rendered.includes(JSON.stringify(value)), path);
+  t.false(rendered.includes('"hostNetwork":'));
 });
 
 chartTest('labels and annotations are strings, whatever their values look like', async (t) => {

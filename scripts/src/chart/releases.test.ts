@@ -41,3 +41,19 @@ chartTest('selectors and policies of a release match only its own pods', async (
     }
   }
 });
+
+chartTest('releases and namespaces have string values, whatever their names look like', async (t) => {
+  const manifests = await render('production', { 'operator.enabled': true }, chart, 'true', '4747');
+  for (const { kind, metadata } of manifests) {
+    t.is(metadata.namespace, '4747', `${kind} ${metadata.name}`);
+    t.is(metadata.labels['app.kubernetes.io/instance'], 'true', `${kind} ${metadata.name}`);
+  }
+  t.notRegex(JSON.stringify(manifests), /"(?:namespace|app\.kubernetes\.io\/instance)":[^"]/u);
+});
+
+chartTest('a release name that Kubernetes refuses in names of Services is refused before migrations run', async (t) => {
+  for (const release of ['2024', '1e3', 'a.b'])
+    await t.throwsAsync(render('small', {}, chart, release), {
+      message: new RegExp(`release name ${release}: must begin with a letter`, 'u'),
+    });
+});

@@ -148,16 +148,23 @@ export async function render(
   set: object = {},
   folder = chart,
   release = 'parley',
+  namespace = 'parley',
 ): Promise<Manifest[]> {
-  const text = await renderText(example, set, folder, release);
+  const text = await renderText(example, set, folder, release, namespace);
   return parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS()]));
 }
 
 /** Renders the chart, as `render` does, and returns the YAML. */
-export function renderText(example?: string, set: object = {}, folder = chart, release = 'parley'): Promise<string> {
+export function renderText(
+  example?: string,
+  set: object = {},
+  folder = chart,
+  release = 'parley',
+  namespace = 'parley',
+): Promise<string> {
   const files = example === undefined ? [] : ['--values', join(folder, `examples/${example}.yaml`)];
   const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-  const args = ['template', release, folder, '--namespace', 'parley', ...files, ...over];
+  const args = ['template', release, folder, '--namespace', namespace, ...files, ...over];
   const key = args.join(' ');
   const text = rendered.get(key) ?? runHelm(...args);
   rendered.set(key, text);
