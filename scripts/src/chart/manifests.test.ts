@@ -23,7 +23,7 @@ const installations: [string, string | undefined, object][] = [
 /** Returns the checks of kube-score that the chart's README lists as disabled. */
 function leftOut(): string[] {
   const [, section = ''] = readFileSync(join(chart, 'README.md'), 'utf8').split('\n## Checks\n');
-  return [...section.matchAll(/^\| `([\w-]+)` +\| \w/gmu)].map(([, check = '']) => check);
+  return [...section.matchAll(/^- `([\w-]+)`: /gmu)].map(([, check = '']) => check);
 }
 
 async function fileOf(t: ExecutionContext, example: string | undefined, set: object): Promise<string> {
