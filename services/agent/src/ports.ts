@@ -37,7 +37,7 @@ export interface Ports {
   metering: Metering;
   /** Generations that this process has admitted, by request id. */
   admittedGenerations: Map<string, AdmittedGeneration>;
-  /** Bytes of images held by running calls. */
+  /** Limits the bytes of images held by running calls. */
   images: TenantBudget;
   generationLeaseMs: number;
   identity: Pick<RpcClient<IdentityServiceDefinition>, 'getAvatarConfig' | 'hasTenantSecret'>;
@@ -53,9 +53,9 @@ export interface Ports {
   workflowRuns: WorkflowRunSettings;
   runAccess: RunAccess;
   workflows: WorkflowSettings;
-  /** Live hidden agents that one tenant may have. */
+  /** Maximum number of live hidden agents of one tenant. */
   maxHiddenAgents: number;
-  /** The catalogue of the voice service. */
+  /** The avatar models that the voice service offers. */
   avatarModels: AvatarModels;
   documentation: DocumentationUrls;
   /** Decides which of the tenants' URLs may be called. */

@@ -51,7 +51,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       try {
         for await (const event of coalesceText(runTurn(ports, { ...request, signal }, turn))) yield toResponse(event);
       } catch (error) {
-        // Not reported for a stopped turn, whose usage has already been sent.
+        // A stopped turn reports no error, because its usage has already been sent.
         if (!stopped.aborted) throw error;
       }
     },

@@ -21,7 +21,7 @@ export async function unitWithModel(
   return { ...(await agentUnit(t, { ...models, ...env })), server };
 }
 
-/** Like `unitWithModel`, with the priced model `gpt-4o` behind another wire format. */
+/** Starts the unit with a scripted server for the priced model `gpt-4o` in this wire format. */
 export async function unitOn(
   t: ExecutionContext,
   api: ApiName,

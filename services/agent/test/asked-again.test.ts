@@ -8,7 +8,7 @@ import { createAgent, inTenant } from './agent-unit.ts';
 
 interface Refusal {
   text: string;
-  /** How long in ms, from the first request, the provider refuses requests. */
+  /** Time in ms, from the first request, for which the provider refuses requests. */
   forMs?: number;
   /** A parameter that the provider always refuses. */
   refuses?: string;

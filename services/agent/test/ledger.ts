@@ -11,7 +11,7 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of what agent uses of identity: tenants without overrides, and one in-memory ledger for all tenants. */
+/** A stub of the part of identity that agent uses: tenants without overrides, and one in-memory ledger for all tenants. */
 export interface StubLedger {
   /** In 1e-8 USD. Default: 10 USD. */
   cap: bigint;

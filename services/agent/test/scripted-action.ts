@@ -30,20 +30,20 @@ export interface MadeCall {
 
 export type ScriptedResult = Parameters<typeof CallResult.fromPartial>[0];
 
-/** A stub of what agent uses of the action service: tenant 1 has connectors and actions with the ids 1 to 9. */
+/** A stub of the part of the action service that agent uses: tenant 1 has connectors and actions with the ids 1 to 9. */
 export interface ScriptedAction {
   /** Names (see `nameOf`) of deleted tools. */
   readonly deleted: Set<string>;
   /**
-   * Overrides a tool's description, which is by default its name and a schema without rules. Undefined: the tool is
-   * missing.
+   * Returns fields that replace those of a tool's default description, which has the tool's name and a schema without rules. Undefined: the
+   * tool is missing.
    */
   describe: (tool: string) => Partial<ToolDescription> | undefined | Promise<Partial<ToolDescription> | undefined>;
   /** The tools of each connector, or why they cannot be listed. Default: connector 3 has `search`. */
   listedTools: Record<number, string[] | { errorKind: string }>;
   /** Returns the result of a call. */
   answer: (call: MadeCall, signal: AbortSignal) => ScriptedResult | Promise<ScriptedResult>;
-  /** Whether a call continues after its caller disconnects. Default false: its signal aborts. */
+  /** Whether a call continues after its caller disconnects. Default false: the call's signal aborts. */
   outlivesItsCaller: boolean;
   /** Whether the calls of a turn cannot be read. Default false. */
   listFails: boolean;

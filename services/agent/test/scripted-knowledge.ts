@@ -12,7 +12,7 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of what agent uses of the knowledge service: tenant 1 has bases with the ids 1 to 9. */
+/** A stub of the part of the knowledge service that agent uses: tenant 1 has bases with the ids 1 to 9. */
 export interface ScriptedKnowledge {
   /** Ids of deleted bases. */
   readonly deleted: Set<number>;

@@ -11,7 +11,7 @@ import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, provisioned, us
 
 const owner = inTenant(1);
 
-/** Inserts a workflow that is only a row. */
+/** Inserts the row of a workflow directly, without the use case. */
 function workflowOf(database: Database, tenantId: number): Promise<number> {
   return database.transact(tenantId, async ({ knex }) => {
     const [row] = await knex('workflows').insert({ tenant_id: tenantId, name: 'Screening' }, 'id');

@@ -24,7 +24,7 @@ const write = (prompt: string, rest: Partial<Extract<WorkflowNode, { kind: 'llm'
   ...rest,
 });
 
-/** Starts a unit whose model answers by the beginning of the prompt, or with a route if JSON is requested. */
+/** Starts a unit whose model chooses its answer by the beginning of the prompt. If JSON is requested, the model answers with a route. */
 function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env = {}) {
   return unitWithModel(
     t,

@@ -18,7 +18,7 @@ export function agentStore(db: TenantDb) {
     listWithin<ListedAgent>(db, query.select(knex.raw(columnsWithin(db, agents))));
 
   return {
-    /** Includes hidden agents. */
+    /** Finds an agent that is not deleted. It may be hidden. */
     async findLive(id: number): Promise<Agent | undefined> {
       return live().where({ id }).first();
     },
@@ -27,7 +27,7 @@ export function agentStore(db: TenantDb) {
       if (!agent) throw notFound('Agent', id);
       return agent;
     },
-    /** Includes deleted agents; in any order. */
+    /** Lists agents in any order, deleted ones included. */
     async listByIds(ids: readonly number[]): Promise<Agent[]> {
       return rowsBy(knex)<Agent>(
         `SELECT ${columnsOf(agents)} FROM agents WHERE tenant_id = :tenantId AND id = any(cast(:ids AS integer[]))`,
@@ -50,7 +50,7 @@ export function agentStore(db: TenantDb) {
     async exists(id: number): Promise<boolean> {
       return (await mine().where({ id }).first('id')) !== undefined;
     },
-    /** Lists live agents that a workflow is attached to, hidden ones included, by id. */
+    /** Lists the live agents to which a workflow is attached, hidden ones included, in the order of their ids. */
     async listWithWorkflow(workflowId: number, first: number): Promise<Pick<Agent, 'id' | 'name'>[]> {
       return live().where({ workflowId }).orderBy('id').limit(first).select('id', 'name');
     },

@@ -10,7 +10,7 @@ import type {
 } from '../generated/schema.ts';
 import type { AgentFields, AgentTool } from './agent-input.ts';
 
-/** Lists read these columns only if they are selected. */
+/** Option of the columns that a list reads only if they are selected. */
 const long = { long: true };
 const longJson = { long: true, json: true };
 
@@ -46,9 +46,9 @@ export const agents = table('agents', {
   avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
   knowledgeBaseIds: column<number[] | null>(long),
   tools: column<AgentTool[] | null>(longJson),
-  /** Created for an embed rather than by the owner: neither listed nor counted. */
+  /** Whether the agent was created for an embed rather than by the owner. A hidden agent is neither listed nor counted. */
   hidden: column<boolean>(),
-  /** For a hidden agent: the SHA-256 of the persona it was created for; null once it has been changed. */
+  /** SHA-256 of the persona that a hidden agent was created for. Null once the agent has been changed, and for all other agents. */
   personaSha256: column<Buffer | null>({ long: 'NULL' }),
   /** A deleted agent starts no new sessions; existing ones can still read and use it. */
   deletedAt: column<Date | null>(),

@@ -17,15 +17,13 @@ export interface AvatarModels {
 export interface AvatarModelsOptions {
   voice: UnitHttp;
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** How long in ms a response of the voice service is cached, and how long no request is sent after a failure. */
+  /** Time in ms for which a response of the voice service is cached, and for which no request is sent after a failure. */
   keptMs: number;
   log: Logger;
   now?: () => number;
 }
 
-/**
- * Holds the last list that any replica has read, so that a replica that starts while voice is unavailable can serve it.
- */
+/** Stores the last list that any replica has read. A replica that starts while voice is unavailable can serve this list. */
 const lastKey = 'parley:agent:avatar-models';
 const lastTtlMs = 30 * 24 * 60 * 60_000;
 const maxModels = 1_000;
@@ -36,7 +34,7 @@ const models = z
       id: text(100),
       label: text(200),
       gender: text(50),
-      /** The last path segment is the file's name. */
+      /** Relative path of the model's file. The last segment is the file's name. */
       path: z
         .string()
         .max(500)
@@ -56,7 +54,7 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
 
   async function read(): Promise<AvatarModelDto[]> {
     try {
-      // Not the signal of a caller, because it would cancel the request for the other callers that wait for it.
+      // This is not the signal of a caller: a caller that leaves must not cancel the request for the others that wait for it.
       const { status, body } = await voice('/avatars/models', { signal: new AbortController().signal });
       if (status !== 200) throw new Error(`status ${status}`);
       known = answer.parse(parseJson(body.toString())).models.map(toDto);

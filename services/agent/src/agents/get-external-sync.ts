@@ -3,7 +3,7 @@ import type { GetExternalSyncResponse } from '@parley/protos/parley/agent/v1/age
 import type { Ports } from '../ports.ts';
 import { getAgent } from './read-agents.ts';
 
-/** Returns the current settings of an agent, deleted ones included. @throws DomainError `notFound` */
+/** Returns the current external sync settings of an agent, even if the agent is deleted. @throws DomainError `notFound` */
 export async function getExternalSync(
   ports: Ports,
   request: TenantRequest,

@@ -18,15 +18,12 @@ export async function findAgent(
   return database.transact(caller.tenantId, (db) => agentStore(db).findLive(agentId));
 }
 
-/** Includes deleted agents. @throws DomainError `notFound` */
+/** Returns an agent, even if it is deleted. @throws DomainError `notFound` */
 export function getAgent({ readAgent }: Ports, { caller }: TenantRequest, id: number): Promise<Agent> {
   return readAgent(caller.tenantId, id);
 }
 
-/**
- * Reads agents with one statement, deleted ones included. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, like
- * the lists below
- */
+/** Reads agents with one statement, deleted ones included. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, as the lists below do */
 export async function agentsByIds(
   { database }: Ports,
   { caller }: TenantRequest,
@@ -50,7 +47,7 @@ export function countAgents({ database }: Ports, { caller }: TenantRequest): Pro
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** Lists audit entries, newest first; also for a deleted agent. @throws DomainError `notFound` */
+/** Lists audit entries, newest first, even of a deleted agent. @throws DomainError `notFound` */
 export async function listAuditLogs(
   { database }: Ports,
   { caller }: TenantRequest,

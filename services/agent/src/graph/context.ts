@@ -6,7 +6,7 @@ import type { Ports } from '../ports.ts';
 
 export interface Context extends GraphContext {
   ports: Ports;
-  /** Loads an agent by id, deleted ones included; all ids of a request share one query. */
+  /** Loads an agent by id, even if it is deleted; all ids of a request share one query. */
   agentOf(info: FieldInfo, id: number): Promise<ListedAgent | undefined>;
 }
 

@@ -40,7 +40,7 @@ export function callCosts(prices: Prices) {
   };
 }
 
-/** An image takes up to about this many tokens with the usual providers. */
+/** Approximate maximum of the tokens of one image with the usual providers. */
 const imageTokens = 2_000;
 
 function boundOf(request: ModelRequest): number {

@@ -89,7 +89,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
     },
     /** Returns the total of a call that failed. If `usage` is that of the last attempt, it is not counted twice. */
     failed(usage: TokenUsage): CallSpent {
-      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true: no other model was asked after that attempt
+      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true if no other model was asked after that attempt
       return inAll(isCounted ? noUsage : usage);
     },
     /**

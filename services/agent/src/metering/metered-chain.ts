@@ -19,15 +19,15 @@ export interface Metering {
 export interface CallOptions {
   account: CallAccount;
   signal: AbortSignal;
-  /** Waits for a slot. Default: waits until the signal aborts. */
+  /** Waits for a slot. Default: waits for a slot of the model until the signal aborts. */
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
   /** Stops the caller's clock while the call waits for a slot. Ignored if `acquireSlot` is given. */
   untimed?: Untimed | undefined;
   /** A reservation made earlier. Default: the call reserves as soon as it has a slot. */
   reserved?: MeteredCall | undefined;
-  /** Called each time a model is called. */
+  /** Called each time that a model of the chain is asked. */
   onAsked?: () => void;
-  /** Whether to send a `used` event when the tokenizer's count of the prompt, or thoughts of the model, change the usage. */
+  /** Whether to send a `used` event when the usage changes because of the tokenizer's count of the prompt, or of thoughts of the model. */
   reportsUsage?: boolean;
   /** Called with the whole answer before its call is settled. Never rejects. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;

@@ -35,7 +35,7 @@ export function adaptedConnections(
       return new Response(adapted(body, adapt), { status, headers });
     },
     isTaken: connections.isTaken,
-    /** Calls `read` with the thoughts that the format's SDK does not report, for the call that has this signal. */
+    /** Registers `read` for the call with this signal: it gets the thoughts that the format's SDK does not report. */
     onThought: (signal: AbortSignal, read: (thought: string) => void) => void watching.set(signal, read),
   };
 }

@@ -25,8 +25,8 @@ export interface BreakerOptions {
 /** Rejects a tenant's calls to one model of one provider while they fail. */
 export interface Breaker {
   /**
-   * Whether calls are rejected now, because the breaker is open, its trial is running, the provider asked to wait, or
-   * another tenant probes a failing model.
+   * Whether calls are rejected now. Possible reasons: the breaker is open, its trial is running, the provider asked to wait, or another
+   * tenant probes a failing model.
    */
   readonly isOpen: boolean;
   /** Time in ms until the pause that the provider asked for ends; Infinity if the provider asked for none. */
@@ -45,7 +45,7 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 /** The state of one model of one provider, shared by all tenants. */
 interface ModelState {
   place: Place;
-  /** When the pause that a rate limit's `Retry-After` asks for ends, by the breakers' clock. */
+  /** End of the pause that a rate limit's `Retry-After` requests, by the breakers' clock. */
   pausedUntilMs: number;
   outage: ModelOutage;
   lastFailure?: ModelErrorKind;

@@ -3,7 +3,9 @@ import type { FinishReason } from './model.ts';
 
 type EndReason = Exclude<FinishReason, 'toolCalls' | 'other'> | 'failed';
 
-/** Providers' lower-case names for the end of an answer that the SDKs do not know, or map to another reason. */
+/**
+ * Providers' names, in lower case, for the reasons why an answer ended. The SDKs do not know these names, or map them to another reason.
+ */
 const names: Record<EndReason, readonly string[]> = {
   stop: ['stop', 'eos', 'end_turn', 'stop_sequence', 'pause_turn'],
   length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length', 'model_context_window_exceeded'],
@@ -39,7 +41,7 @@ const reasonsByName = new Map(
   Object.entries(names).flatMap(([reason, all]) => all.map((name) => [name, reason as EndReason] as const)),
 );
 
-/** Returns undefined if the answer has no end. */
+/** Returns why an answer ended; undefined if it has no end. */
 export function endReason(
   { unified, raw }: LanguageModelV3FinishReason,
   hasCalls: boolean,

@@ -20,7 +20,10 @@ export function textsAt(given: Fields, ...names: string[]): Fields {
 
 const tokenCount = /tokens?(?:count)?$/iu;
 
-/** Returns the numbers of a usage object, nested ones included. Drops all other values, and objects in place of a token count. */
+/**
+ * Returns the numbers of a usage object, nested ones included. Drops all other values. A token count that is itself an object is dropped
+ * too.
+ */
 export function figuresIn(usage: unknown): Fields | undefined {
   if (!isJsonObject(usage)) return undefined;
   const entries = Object.entries(usage).map(([name, value]) => [

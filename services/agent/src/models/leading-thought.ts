@@ -64,7 +64,7 @@ export function leadingThought() {
 
   return {
     push,
-    /** Number of characters that are neither text nor thought so far. */
+    /** Number of characters that may still become either text or thought. */
     get held() {
       return spaces.length + held.length;
     },

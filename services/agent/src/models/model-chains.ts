@@ -9,7 +9,7 @@ import { type Candidate, type ProviderChain, providerChain } from './provider-ch
 /** A provider and one of its models. Both come from the same source, e.g. an agent's override. */
 export interface ModelChoice {
   provider?: string | null | undefined;
-  /** Default: the provider's own model. Ignored without a provider, and by a provider that has a fixed model. */
+  /** Id of the model. Default: the provider's own model. Ignored if `provider` is not given, or if the provider has a fixed model. */
   model?: string | null | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { noUsage, type TokenUsage } from './model.ts';
 
-/** Kinds may be shown to clients; `kindOfStatus` in `provider-error.ts` maps HTTP statuses to them. */
+/** Kinds of failed model calls, which clients may see. `kindOfStatus` in `provider-error.ts` maps HTTP statuses to them. */
 export type ModelErrorKind = keyof typeof MESSAGES;
 
 const MESSAGES = {

@@ -9,8 +9,8 @@ const silentMs = 1_000;
 /** The state of an outage expires this long after the last rejected call. */
 const knownMs = 30 * 60_000;
 /**
- * How long two facts about tenants are remembered: that a tenant's calls failed while others were answered, so that its
- * own requests are the cause; and that a tenant was answered.
+ * How long two facts about a tenant are remembered. The first: its calls failed while other tenants were answered, so its own requests are
+ * the cause. The second: it was answered.
  */
 const rememberedMs = 10 * 60_000;
 const maxTenants = 10_000;
@@ -108,7 +108,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     /** Reports whether calls have been rejected and none answered since. */
     isKnown: () => keptOutAtMs <= now() && !isSilent(),
     isOfAll,
-    /** How many outages have ended. A breaker that opened before the last one lets calls through. */
+    /** Number of outages that have ended. A breaker that opened before the end of the latest outage lets calls through. */
     get ended() {
       return ended;
     },
@@ -116,15 +116,15 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     get openMs() {
       return now() < lastTrialMs + openMs ? longestMs() : openMs;
     },
-    /** Like `openMs`, while other tenants probe the model. */
+    /** Time from the opening of a breaker until it allows a trial call, while other tenants probe the model. */
     get longestMs() {
       return longestMs();
     },
-    /** Whether tenants with open breakers may probe too. */
+    /** Whether tenants with open breakers may probe, as all other tenants may. */
     get isEnding() {
       return state() === 'ending';
     },
-    /** Reports whether another tenant is probing, or this tenant's probe had no outcome. */
+    /** Reports whether this tenant must wait: another tenant is probing, or the last probe of this tenant had no outcome. */
     keepsOut: (tenantId: number) => state() !== 'works' && (now() < probeEndsMs || undecided.has(tenantId)),
     /** Records that the model is asked now. @returns whether this call is a probe */
     asked(): boolean {
@@ -149,8 +149,8 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       keptOutAtMs = now();
     },
     /**
-     * Records that a breaker has opened. It says nothing about the model if calls of this tenant failed while other
-     * tenants were answered.
+     * Records that a breaker has opened. The opening says nothing about the model if calls of this tenant failed while other tenants were
+     * answered.
      */
     keptOut(tenantId: number): void {
       if (isOfAll() || !ownFaults.has(tenantId)) keptOutAtMs = now();

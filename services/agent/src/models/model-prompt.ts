@@ -82,7 +82,7 @@ function promptOf(
 
 type AssistantPart = LanguageModelV3TextPart | LanguageModelV3ReasoningPart | LanguageModelV3ToolCallPart;
 
-/** Returns text and tool calls, in the order in which the model wrote them if the same model continues. */
+/** Returns text and tool calls. If the same model continues, they are in the order in which it wrote them. */
 function partsOf({ text }: ConversationMessage, calls: readonly ToolCall[], model: PromptedModel): AssistantPart[] {
   const idOf = idsOf(calls, model);
   const replays = calls.map((call) => replayFor(call, model));

@@ -59,7 +59,7 @@ export interface ProviderSettings
 }
 
 export interface ModelSettings extends Pick<Read, 'callsAtOnce'> {
-  /** The default provider first. */
+  /** The configured providers, the default one first. */
   providers: ProviderSettings[];
   fallbacks: ProviderId[];
   prices: Prices;

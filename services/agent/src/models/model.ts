@@ -35,7 +35,7 @@ export interface ToolCallReplay {
   metadata?: ReplayMetadata;
 }
 
-/** Metadata as returned by the SDK, keyed by the SDK's name for it. */
+/** The metadata that the SDK returned, keyed by the SDK's name of the provider. */
 export type ReplayMetadata = Record<string, JSONObject>;
 
 export interface ToolResult {
@@ -54,7 +54,7 @@ export interface ModelTool {
   inputSchema: unknown;
 }
 
-/** Quoted data for the answer, never instructions. */
+/** A passage of a document, which the answer may quote. It is data, never an instruction. */
 export interface Passage {
   documentName: string;
   /** The headings above the passage; empty if there are none. */
@@ -133,8 +133,8 @@ export interface ModelCall {
   /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
   /**
-   * Called with thoughts and tool calls, piece by piece, which the model writes in addition to its text. They count as
-   * output tokens and are never shown.
+   * Called with each piece of the thoughts and tool calls that the model writes in addition to its text. These count as output tokens and
+   * are never shown.
    */
   onThought?: ((text: string) => void) | undefined;
 }

@@ -7,8 +7,8 @@ const contextWeight = 0.6;
 /** The share of the question's keywords that a sentence, with its headings, must contain to be quoted. */
 const closeCoverage = 0.5;
 /**
- * The same share for a passage that is close to the question, by its search score or because the whole passage contains
- * enough keywords: its other sentences, or synonyms, cover the rest.
+ * The share of the question's keywords that suffices in a passage that is close to the question. A passage is close by its search score, or
+ * if the whole passage contains enough keywords: its other sentences, or synonyms, cover the rest.
  */
 const nearCoverage = 0.3;
 const nearScore = 0.2;
@@ -23,7 +23,7 @@ interface Statement {
   documentName: string;
   text: string;
   terms: string[];
-  /** Terms of the headings and of the question above the sentence. */
+  /** Terms of the headings above the sentence, and of a question before it. */
   context: string[];
   isNear: boolean;
 }

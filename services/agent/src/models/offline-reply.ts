@@ -4,7 +4,7 @@ import { type Fact, type Persona, readPersona } from './offline-persona.ts';
 import { ASKED, inverseDocumentFrequency, uniqueTerms } from './offline-ranking.ts';
 import { keywordsOf, sentencesOf, truncated, type Word, wordsOf } from './offline-text.ts';
 
-/** How many characters are read: from the start of the system prompt, and from the end of the conversation. */
+/** Maximum number of characters that are read, from the start of the system prompt and from the end of the conversation. */
 const MAX_SYSTEM_LENGTH = 30_000;
 const MAX_CONVERSATION_LENGTH = 20_000;
 const MAX_PASSAGES = 20;

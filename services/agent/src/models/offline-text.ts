@@ -75,7 +75,7 @@ function termOf(word: string): string {
     .replace(/([^aeiou])\1$/u, '$1');
 }
 
-/** Longest first. */
+/** Endings of words, longest first. */
 const ENDINGS = 'ations ation ating ated ate ments ment able ions ion ing ous ou ed ly'.split(' ');
 
 /** Returns the stem of a word: `return` for `returned`, `pay` for `payment`, `cancell` for `cancellation`. */

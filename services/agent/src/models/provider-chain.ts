@@ -16,7 +16,7 @@ import { ModelError } from './model-error.ts';
 import type { ModelMetrics } from './model-metrics.ts';
 import type { ChosenModel } from './models.ts';
 
-/** A model that may answer a call, and how often it is retried before the next model is asked. */
+/** A model that may answer a call, and the number of its retries before the next model is asked. */
 export interface Candidate {
   model: ChosenModel;
   retries: number;
@@ -66,13 +66,13 @@ interface Begun {
 }
 
 const longestRetryMs = 2_000;
-/** The longest pause to wait for if every provider asks for a pause; shorter than the callers' time limits. */
+/** If every provider asks for a pause, the chain waits for at most this long. It is shorter than the callers' time limits. */
 const longestLastWaitMs = 15_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: longestRetryMs });
 
 /**
- * Asks the candidates in order. Falls back to the next candidate after a failure that may be temporary
- * (`ModelError.retryable`); failures after the first output never are.
+ * Asks the candidates in order. After a failure that may be temporary (`ModelError.retryable`) it asks the next candidate. A failure after
+ * the first output does not count as temporary.
  */
 export function providerChain(
   candidates: readonly [Candidate, ...Candidate[]],

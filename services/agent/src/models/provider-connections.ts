@@ -32,13 +32,14 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
   const { maxAnswerBytes = 16 * 1024 * 1024 } = limits;
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
-    // One call per connection, so that cancelling a call closes no other one.
+    // One call per connection, so that a cancelled call does not close the connection of another call.
     pipelining: 1,
     allowH2: false,
     connect: { timeout: limits.connectTimeoutMs },
-    // Shorter than the 5 s of common model servers, so that no connection is used while its server closes it.
+    // Common model servers close an idle connection after 5 s. This time is shorter, so that no connection is used while its server closes
+    // it.
     keepAliveTimeout: 4_000,
-    // No limits here, because the call's deadlines limit both times.
+    // Disabled, because the call's deadlines limit the wait for headers and body.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: maxAnswerBytes,

@@ -43,8 +43,8 @@ function kindOf(thrown: unknown, fault: ProviderFault): { kind: ModelErrorKind; 
 }
 
 /**
- * Providers share no error code for a context overflow, so messages are matched too. A rate limit on tokens (429) is
- * not one.
+ * Providers share no error code for a context overflow, so messages are matched too. A rate limit on tokens (429) is not a context
+ * overflow.
  */
 function isTooLong({ status, names, message }: ProviderFault): boolean {
   if (status === 413) return true;
@@ -141,7 +141,7 @@ function logLine(
   );
 }
 
-/** Replaces secrets. Ignores case, because providers change it. */
+/** Replaces secrets in any letter case, because providers change the case. */
 function redacted(text: string, secrets: string[]): string {
   return secrets.reduce((left, secret) => left.replaceAll(new RegExp(escaped(secret), 'giu'), '[key]'), text);
 }

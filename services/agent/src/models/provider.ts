@@ -12,8 +12,8 @@ import { tracedModel } from './traced-model.ts';
 
 export interface SlotOptions {
   /**
-   * Whether the call is made outside a session. Such calls share half of the slots, and those of one tenant a quarter
-   * of all. Default false.
+   * Whether the call is made outside a session. Such calls may use at most half of the slots, and those of one tenant at most a quarter.
+   * Default false.
    */
   isDirect?: boolean | undefined;
 }

@@ -6,7 +6,7 @@ import { bodyFault } from './provider-fault.ts';
 type Body = Record<string, unknown>;
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The parameters that a server may refuse, with the older name that it may accept instead. */
+/** The parameters that a server may refuse, each with another name that the server may accept instead. */
 const otherNames: Record<string, string | undefined> = {
   stream_options: undefined,
   max_tokens: 'max_completion_tokens',
@@ -18,9 +18,9 @@ const rememberedMs = 10 * 60_000;
 const refusingStatuses = new Set([400, 422, 501]);
 
 /**
- * Repeats a request without an optional parameter that the server refuses: the usage figures of a stream, which are
- * then estimated, or the name of the token maximum. After a successful repetition, all requests of the model omit the
- * parameter for ten minutes.
+ * Repeats a request after the server has refused an optional parameter. The repetition omits `stream_options`, so that the usage of a
+ * stream is estimated, or uses the other name of the token maximum. After a successful repetition, all requests of the model are changed in
+ * this way for ten minutes.
  */
 export function withoutRefusedParameters(
   fetch: Fetch,

@@ -30,9 +30,9 @@ export interface SdkModelSettings
   origin: string;
   secrets: string[];
   rawEvents: boolean;
-  /** Reports whether the provider has received, and not refused, the request of the call that has this signal. */
+  /** Reports whether the provider has received the request of the call with this signal, and has not refused it. */
   isTaken: (signal: AbortSignal) => boolean;
-  /** Calls `read` with thoughts that the SDK does not report, for the call that has this signal. */
+  /** Registers `read` for the call with this signal: it gets the thoughts that the SDK does not report. */
   onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
 }
 
@@ -95,7 +95,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
       think(thought);
       if (isCut) throw new Error('The answer is longer than its maximum');
     });
-    /** Returns the end for a response whose stream stopped without one. @throws EndedAnswer if the response has no words */
+    /** Returns the `finish` event for a response whose stream stopped without one. @throws EndedAnswer if the response has no words */
     const cut = async (): Promise<ModelEvent> => {
       const usage = await estimateUsage(model, request, given + unseen);
       if (given === '' && !tools?.hasCalls) throw new EndedAnswer('limitReached', usage);
@@ -264,8 +264,8 @@ function isProgress(part: LanguageModelV3StreamPart): boolean {
 }
 
 /**
- * Returns the error in a part, if any. Bedrock's SDK reports the name of an exception only in the raw event. Bedrock's
- * events are binary and not adapted before, so unknown events are skipped here.
+ * Returns the error in a part, if any. Bedrock's SDK reports the name of an exception only in the raw event. Bedrock's events are binary,
+ * so no adapter removes unknown events before the SDK reads them; they are skipped here.
  */
 function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
   if (part.type === 'error' && isUnknownDelta(part.error)) return undefined;

@@ -7,7 +7,7 @@ import type { CountAnswer, CountRequest, Encoding } from './token-worker.ts';
 const openAIModel = /^(?:openai[/.])?(?<name>gpt-|chatgpt-|o\d)/u;
 const olderOpenAIModel = /^(?:openai[/.])?gpt-(?:4(?![.o])|3\.5)/u;
 const tokensAroundMessage = 4;
-/** An upper estimate for common sizes; vendors count between 85 and 1,600. */
+/** Estimated tokens of an image: an upper bound for common sizes, for which vendors count between 85 and 1,600. */
 const tokensOfImage = 1_600;
 /** After this time the tokenizer's thread counts as overloaded, and the estimate is used. */
 const patienceMs = 2_000;

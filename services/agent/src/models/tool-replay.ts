@@ -16,7 +16,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
   let before: Written[] = [];
   let wantsReasoning = false;
 
-  /** Returns the piece that is being written. A new piece begins at `isStart`, or if the last piece has the other type. */
+  /** Returns the piece that is being written. A new piece begins if `isStart` is true, or if the last piece has the other type. */
   function current(type: Written['type'], isStart = false): Written {
     const last = before.at(-1);
     if (last?.type === type && !isStart) return last;

@@ -37,7 +37,7 @@ type Type = (typeof types)[number];
 /** Anthropic refuses other keys. */
 const takenKey = /^[\w.-]{1,64}$/u;
 
-/** Thrown if a schema is too large, or does not describe an object: the model then gets it as text. */
+/** Thrown if a schema is too large, or does not describe an object. The model then gets the schema as text. */
 class UnsentSchema extends Error {}
 
 /** The converted schema, and the text for the tool's description. */
@@ -149,7 +149,7 @@ function converter(root: Schema) {
   let steps = 0;
   const targets = new Map<string, unknown>();
 
-  /** Counts steps before they are taken. @throws UnsentSchema above the limit */
+  /** Counts steps; called before the steps are taken. @throws UnsentSchema above the limit */
   function spend(more: number): void {
     if ((steps += more) > maxSteps) throw new UnsentSchema();
   }

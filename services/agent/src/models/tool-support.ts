@@ -5,7 +5,7 @@ import { providerFault } from './provider-fault.ts';
 import { hasTools } from './tool-prompt.ts';
 import { plainTool } from './tool-schema.ts';
 
-/** Which part of a request with tools a provider refuses: their schemas, or any tools. */
+/** What a provider refuses in a request with tools: their schemas, or tools in general. */
 export type ToolRefusal = 'schemas' | 'tools';
 
 /** Thrown when a request is refused because of its tools, before any output. */

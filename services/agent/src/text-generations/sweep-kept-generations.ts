@@ -7,8 +7,7 @@ import type { Ports } from '../ports.ts';
 const sweptAtOnce = 100;
 
 /**
- * Deletes stored answers of all tenants, deleted ones included, once they are older than an `Idempotency-Key` is valid
- * (a day).
+ * Deletes stored answers that are older than the validity of an `Idempotency-Key` (a day). This includes the answers of deleted tenants.
  */
 export async function sweepKeptGenerations(
   { database }: Pick<Ports, 'database'>,

@@ -5,7 +5,7 @@ const validFor = `interval '10 minutes'`;
 
 export function textGenerationStore({ knex, tenantId }: TenantDb) {
   return {
-    /** Stores a request id, and deletes expired ones of all tenants. */
+    /** Stores a request id, and deletes the expired request ids of all tenants. */
     async insert(requestId: string): Promise<void> {
       await Promise.all([
         knex.raw(`DELETE FROM text_generations WHERE created_at < parley_now() - ${validFor}`),

@@ -19,13 +19,13 @@ export interface KeyedCall {
   key: CallKey | undefined;
 }
 
-/** How much longer this process waits than the action service's own deadline. */
+/** Time in ms by which this process waits longer than the action service's own deadline. */
 const graceMs = 5_000;
 /** The attempts, with the pauses between them, take longer than a restart of a single action process. */
 const attempts = 8;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
 
-/** Returns the result of a call, also if the call failed. Rejects only when the request is aborted, which cancels the call. */
+/** Returns the result of a call, even of a failed one. Rejects only when the request is aborted, which cancels the call. */
 export async function makeCall(
   { action, log }: Pick<Ports, 'action' | 'log'>,
   request: TenantRequest,
@@ -42,7 +42,7 @@ export async function makeCall(
       return await ask(action, request, scope, call, Math.max(1, timeLimitMs - elapsedMs()));
     } catch (error) {
       signal.throwIfAborted();
-      // Retried with the same key, because only the action service knows whether the call has begun.
+      // The call is retried with the same key, because only the action service knows whether the call has begun.
       const isLast = attempt === attempts || elapsedMs() + pauseAfter(attempt) >= timeLimitMs;
       if (isLast || !isDomainError(error, 'unavailable')) {
         const { agentId, sessionId } = scope.account;

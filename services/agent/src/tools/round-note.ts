@@ -1,8 +1,8 @@
 import type { ToolCall } from '../models/model.ts';
 
 /**
- * Stored with a call, for a process that takes the turn over: the model's text before the calls of the round, and the
- * call as the model wrote it.
+ * A note that is stored with a call, for a process that takes the turn over. It contains the model's text before the calls of the round,
+ * and the call as the model wrote it.
  */
 export interface RoundNote {
   text: string;

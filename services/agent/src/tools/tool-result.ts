@@ -76,8 +76,8 @@ export function withinBytes(messages: readonly ModelMessage[], maxBytes: number)
 }
 
 /**
- * Returns the maximum length per result such that all results together take `bytes`. What short results do not use is
- * shared by the longer ones.
+ * Returns the maximum length per result such that all results together take `bytes`. The longer results share the bytes that the short ones
+ * do not use.
  */
 function shareOf(bytes: number, results: readonly { text: string }[]): number {
   const lengths = results.map(({ text }) => Buffer.byteLength(text)).sort((one, other) => one - other);

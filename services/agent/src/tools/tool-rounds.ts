@@ -47,10 +47,10 @@ export async function openToolRounds(
     openToolbox(ports, request, tools, scope),
     scope.resumes ? begunRounds(ports, request, scope) : [],
   ]);
-  // In bytes: a quarter of the context, at four bytes per token.
+  // In bytes. A token has about four bytes, so this is a quarter of the context.
   const resultBytes = Math.min(limits.resultBytes, contextTokens);
   const turnBytes = Math.min(limits.turnResultBytes, 2 * contextTokens);
-  // Without tools if the calls of an earlier attempt cannot be read.
+  // No tools are offered if the calls of an earlier attempt cannot be read.
   const offered = begun ? modelTools(toolbox) : [];
   let rounds = 0;
   let remainingMs = limits.turnTimeMs;

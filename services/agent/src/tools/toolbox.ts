@@ -10,7 +10,7 @@ import { toolRef } from './check-tools.ts';
 /** The tools that a model may call in one turn, keyed by the names under which the model sees them. */
 export type Toolbox = ReadonlyMap<string, ToolDescription>;
 
-/** How much longer this process waits than the action service's own deadline. */
+/** Time in ms by which this process waits longer than the action service's own deadline. */
 const graceMs = 1_000;
 
 /**

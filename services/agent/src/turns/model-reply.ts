@@ -101,7 +101,7 @@ export async function* modelReply(
   }
 }
 
-/** The finish reason, by error kind, if the model wrote text in an earlier round and failed without text in the last round. */
+/** Finish reasons, by error kind, for a model that wrote text in an earlier round and failed without text in the last round. */
 const endsAfterWords: Partial<Record<ModelErrorKind, FinishReason>> = {
   declined: 'contentFilter',
   limitReached: 'length',

@@ -24,7 +24,7 @@ export interface Search {
 export interface Retrieved {
   /** Best first. */
   passages: Passage[] | undefined;
-  /** Usage of rewriting the question and of embedding it. It does not include the reply's model. */
+  /** Usage of rewriting the question and of embedding it. The usage of the reply is not included. */
   usage: TurnUsage;
 }
 

@@ -12,9 +12,9 @@ export interface TurnContent {
 }
 
 /**
- * Returns a shorter version of a request that was too long for the model; undefined if nothing remains to drop. Drops
- * in this order: halves of long tool results; the older half of the conversation, because later requests would be too
- * long as well; the passages.
+ * Returns a shorter version of a request that was too long for the model; undefined if nothing remains to drop. First halves long tool
+ * results. If there are none, drops the older half of the conversation, because later requests would be too long as well. Last, drops the
+ * passages.
  */
 export function shorterRequest(content: TurnContent): TurnContent | undefined {
   const { conversation, passages, exchange } = content;

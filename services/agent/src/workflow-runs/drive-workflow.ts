@@ -130,7 +130,7 @@ export async function* driveWorkflow(
 
 /** Returns the part of a response that was not streamed yet. */
 function unsaid(streamed: string, text: string): string {
-  // The two differ only if the text exceeded the output limit; it was then streamed as a whole.
+  // If the response does not begin with the streamed text, that text exceeded the output limit and was streamed as a whole.
   return text.startsWith(streamed) ? text.slice(streamed.length) : '';
 }
 

@@ -40,7 +40,7 @@ export function closeNodeSpan(span: Span, { errorCode, used, endTime }: NodeEnd)
   span.end(endTime);
 }
 
-/** Records the spans of nodes that ran to their end at once. */
+/** Records the spans of nodes that ran to their end without waiting for a call. */
 export function recordNodeSpans(steps: readonly WorkflowTraceStep[]): void {
   for (const step of steps) {
     if (step.durationMs !== null) {

@@ -129,7 +129,7 @@ function spentOf(progress: RunProgress): Pick<RunWorkflowTaskResultDto, 'trace' 
   return { trace: stepsOf(progress).map(toTraceStep), costUsd: Number(progress.usage.costUsdE8) / 1e8 };
 }
 
-/** Adds the task's progress to the error, in the form of its response. */
+/** Adds the task's progress to the error, in the form of the task's response. */
 function withDetails(error: unknown, progress: RunProgress): unknown {
   if (!isDomainError(error)) return error;
   const { kind, message, reason, fields } = error;

@@ -73,8 +73,8 @@ export function workflowRunStore(db: TenantDb) {
    * @returns the change of their size in bytes
    */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    // A separate read first, because usually there are no such runs. With a single statement, the cached plan might
-    // read them again for each run of the tenant.
+    // The runs are read by a separate statement first, because usually there are none. With a single statement, the cached plan might read
+    // the runs again for each run of the tenant.
     const open = await rows<{ id: number; bytes: number }>(
       `SELECT id, bytes FROM workflow_runs
         WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey
@@ -202,7 +202,7 @@ export function workflowRunStore(db: TenantDb) {
      * are reduced to their traces. If the tenant's runs exceed `maxBytes`, the oldest runs are deleted.
      */
     async settle(turnKey: string, attempt: string, maxBytes: number): Promise<void> {
-      // A single statement, because it runs at the end of every turn.
+      // All of this is one statement, because it runs at the end of every turn.
       const [settled] = await rows<{ sessionId: number; held: string }>(
         `WITH before AS (
            SELECT id, bytes FROM workflow_runs

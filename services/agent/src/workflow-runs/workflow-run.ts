@@ -35,7 +35,7 @@ export const workflowRuns = table('workflow_runs', {
   id: column<number>(),
   sessionId: column<number>(),
   workflowId: column<number>(),
-  /** Null: the draft. */
+  /** Null if the run used the draft. */
   version: column<number | null>(),
   status: column<WorkflowRunStatus>(),
   failureCode: column<string | null>(),

@@ -40,8 +40,7 @@ export async function* writeText(
   for await (const { finishReason, ...event } of reply) {
     output += event.text;
     end = finishReason ?? end;
-    // The finish reason is passed on only if the text is the whole response. Otherwise it would say nothing about the
-    // response.
+    // The finish reason is passed on only if the text is the whole response. For a part of the response it would say nothing.
     yield isRepeated ? { ...event, ...(finishReason && { finishReason }) } : { ...event, text: '' };
   }
   const warning = end && cutWarnings[end];

@@ -80,7 +80,7 @@ function styles(
   ];
 }
 
-/** Escapes a label. Within quotes Mermaid reads HTML entities, and `#` begins one. */
+/** Escapes a label. Within quotes Mermaid reads HTML entities, and `#` begins an entity. */
 function escaped(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ');
   const short = line.length > maxLabelLength ? `${line.slice(0, maxLabelLength)}…` : line;

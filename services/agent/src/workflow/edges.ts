@@ -6,7 +6,7 @@ export interface Edge {
   /** The condition of the edge; empty if it has none. */
   label: string;
   to: string;
-  /** Whether the edge is taken with the user's next message rather than in the same turn. */
+  /** Whether the edge is taken when the user's next message arrives, and not in the same turn. */
   isWait?: boolean;
 }
 

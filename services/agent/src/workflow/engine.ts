@@ -34,7 +34,7 @@ export interface WorkflowTurn {
   session: WorkflowSession;
   /** The person's identity; null until it is verified. */
   identity: JsonObject | null;
-  /** Replace the variables of the definition and of the session, before the first node runs. */
+  /** Values that replace variables of the definition and of the session before the first node runs. */
   variables?: JsonObject;
 }
 
@@ -77,9 +77,9 @@ export function evaluationBudget(): EvaluationBudget {
  */
 export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: WorkflowEngineOptions = {}) {
   /**
-   * Begins a turn. It continues where the last turn ended if that waits; otherwise, or if that node no longer exists,
-   * it starts at `start` with the session's variables. @param previous the state at the end of the session's last turn
-   * that did not fail
+   * Begins a turn. If the last turn ended at a node that waits for the user, and that node still exists, the turn continues there.
+   * Otherwise it starts at `start` with the session's variables.
+   * @param previous the state at the end of the session's last turn that did not fail
    */
   function begin(definition: WorkflowDefinition, turn: WorkflowTurn, previous?: WorkflowState): WorkflowState {
     const goesOn = previous?.status === 'waiting' && nodeOf(definition, previous.node) !== undefined;

@@ -40,7 +40,7 @@ const env = celEnv({
       within(maxTextLength, left, right);
       return new Uint8Array([...left, ...right]);
     }),
-    // Copies the lists, because views would be nested deeper, and read more slowly, with each `+`.
+    // Copies the lists: views would be nested one level deeper with each `+`, and would be slower to read.
     celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
       within(maxListLength, { length: left.size }, { length: right.size });
       return [...left, ...right];
@@ -113,7 +113,7 @@ function celScope(scope: Scope): Record<string, CelData> {
   return made;
 }
 
-/** Converted scopes, so that the cases of a node share one. */
+/** Caches converted scopes, so that all cases of a node use the same converted scope. */
 const celScopes = new WeakMap<Scope, Record<string, CelData>>();
 
 type CelData = string | number | boolean | null | CelData[] | Map<string, CelData>;

@@ -26,8 +26,8 @@ export async function shareProcessor<Result>({ caller, signal }: Request, work: 
 const minPauseMs = 2;
 
 /**
- * Like `shareProcessor`, for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the
- * tenant's next piece waits as long as this one took, so that one tenant uses at most half of the thread.
+ * Runs work as `shareProcessor` does, for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the tenant's
+ * next piece of work waits for as long as this piece took, so that one tenant uses at most half of the thread.
  * @param continues whether this is part of work that has already begun; such work is not refused
  * @throws DomainError `tooManyRequests`
  */

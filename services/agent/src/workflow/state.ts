@@ -21,7 +21,7 @@ export interface WorkflowState {
   identity: JsonObject | null;
   variables: JsonObject;
   nodes: Record<string, NodeResult>;
-  /** How often each node was begun in the session. Effect keys contain these numbers, so that no key is used twice. */
+  /** Number of times that each node was begun in the session. Effect keys contain these numbers, so that no key is used twice. */
   visits: Record<string, number>;
   /** Nodes begun in this turn. */
   visited: number;

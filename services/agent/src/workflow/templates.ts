@@ -8,7 +8,7 @@ import type { NameRead, Scope } from './scope.ts';
 export interface Template {
   /** Renders the text. @throws Error with the reason why it cannot be rendered */
   text(scope: Scope): string;
-  /** Like `text`; but for a template that is exactly one output, `{{ … }}`, returns the value itself. */
+  /** Returns the value itself if the template is exactly one output, `{{ … }}`; otherwise the text. @throws Error as `text` does */
   value(scope: Scope): Json;
   reads: NameRead[];
   /** Set if the template consists of one name, whose value it writes unchanged. */
@@ -131,7 +131,7 @@ function renderText(parsed: ReturnType<Liquid['parse']>, scope: Scope): string {
       if (emitter.buffer.length > templateLimits.maxCharacters) throw new TemplateError('its text is too long');
     },
   };
-  // Like `renderSync`, but limits the text while it is written.
+  // Renders as `renderSync` does, and limits the text while it is written.
   toValueSync(texts.renderer.renderTemplates(parsed, context, emitter) as Generator<unknown, unknown>);
   return emitter.buffer.toWellFormed();
 }

@@ -311,7 +311,7 @@ function nested(depth: number): Json {
 const many = (count: number, node: (index: number) => WorkflowNode) =>
   workflow(Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, node(index)])));
 
-/** `true` in the third place means: the definition is valid, and instead the evaluation is limited. */
+/** Definitions that must not take long. A third element `true` marks a valid definition: only its evaluation is limited. */
 const hostile: [string, () => unknown, true?][] = [
   ['10,000 nodes', () => many(10_000, (index) => say('a', { next: `n${index + 1}` }))],
   [

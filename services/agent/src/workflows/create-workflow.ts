@@ -7,7 +7,7 @@ import type { Workflow } from './workflow.ts';
 import { newWorkflow } from './workflow-input.ts';
 import { workflowStore } from './workflow-store.ts';
 
-/** @throws DomainError `invalid`, also if the tenant has reached its limit */
+/** @throws DomainError `invalid`, e.g. if the tenant has reached its limit of workflows */
 export async function createWorkflow(
   { database, workflows: limits }: Pick<Ports, 'database' | 'workflows'>,
   { caller, signal }: TenantRequest,

@@ -14,7 +14,7 @@ const change = z.object({ workflowId: z.int(), instruction: text(4_000) });
 
 /**
  * Generates a changed draft by instruction, and the RFC 6902 patch from the current draft to it. Nothing is saved.
- * @throws DomainError `notFound`; those of `generateDefinition`
+ * @throws DomainError `notFound`; the errors of `generateDefinition`
  */
 export async function generateWorkflowDiff(
   ports: Ports,

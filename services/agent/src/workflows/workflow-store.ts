@@ -37,7 +37,7 @@ export function workflowStore(db: TenantDb) {
       // meantime.
       return this.get(id);
     },
-    /** Prevents deletion until the commit. @throws DomainError `notFound` */
+    /** Prevents the deletion of a workflow until the commit. @throws DomainError `notFound` */
     async lockShared(id: number): Promise<void> {
       const workflow = parseId(id) === undefined ? undefined : await live().where({ id }).forShare().first('id');
       if (!workflow) throw notFound('Workflow', id);
