@@ -11,9 +11,9 @@ interface SocketOptions {
 }
 
 /**
- * Serves `db` on a Unix socket by the PostgreSQL protocol. It replaces `@electric-sql/pglite-socket`, whose queue has single
- * messages instead of pipelines, stops for ever after one error, and never closes the connection of a cancel request. COPY FROM
- * STDIN and LISTEN are not supported; a cancel request has no effect, because PGlite runs a statement to its end.
+ * Serves `db` on a Unix socket by the PostgreSQL protocol. It replaces `@electric-sql/pglite-socket`, which queues single messages instead
+ * of pipelines, stops for ever after one error, and never closes the connection of a cancel request. COPY FROM STDIN and LISTEN are not
+ * supported; a cancel request has no effect, because PGlite runs a statement to its end.
  */
 export async function serveOnSocket(db: PGlite, options: SocketOptions) {
   const session = sharedSession(db, options);

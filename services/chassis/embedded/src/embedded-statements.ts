@@ -20,7 +20,7 @@ interface Statement {
 export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}) {
   /** Statements keyed by name, text and types, in the order in which they became unused. */
   const prepared = new Map<string, Statement>();
-  /** Statements that may or may not be prepared, so they are not shared. */
+  /** Statements of which it is unknown whether they are prepared. They are not shared. */
   const unshared = new Set<Statement>();
   let count = 0;
 

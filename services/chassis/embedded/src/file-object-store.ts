@@ -48,8 +48,8 @@ const abandonedAfterMs = 60 * 60 * 1000;
 const openFilesAtOnce = 32;
 
 /**
- * Each file is named by the hash of the object's key. So no key can point outside of the folder, be too long for a file system, or collide
- * with a key that differs only in case or is a folder of this one. The cost: `list` reads the head of every object.
+ * Each file is named by the hash of the object's key. So no key can point outside of the folder or be too long for a file system. Keys that
+ * differ only in case do not collide, and neither do `a` and `a/b`. The cost: `list` reads the head of every object.
  */
 export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOptions): FileObjectStore {
   let opening: Promise<string> | undefined;

@@ -20,7 +20,7 @@ export interface StorageServerOptions {
   corsOrigins: string[];
   /** The maximum size of an upload. Default 20 MB. */
   maxBytes?: number;
-  /** After how long without traffic a connection is closed, in ms. Default 30,000. */
+  /** Time in ms after which a connection without traffic is closed. Default 30,000. */
   idleTimeoutMs?: number;
   onListening: (url: string) => void;
   log: Logger;

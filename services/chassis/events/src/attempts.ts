@@ -27,7 +27,7 @@ interface Attempts
     AttemptTimes {
   /** Aborts when the consumer stops: a running attempt may end, but no further attempt begins. */
   stopSignal: AbortSignal;
-  /** Pauses between attempts without holding a slot. Default: only waits. */
+  /** Waits for the end of the pause between two attempts, and holds no slot meanwhile. Default: waits only. */
   pause?: Pause;
   log?: Logger | undefined;
 }

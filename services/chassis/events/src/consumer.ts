@@ -32,7 +32,7 @@ export interface EventConsumerOptions<Payloads>
   /** The service's database. While it does not answer, no event goes to the dead letters. */
   database?: { ping(): Promise<void> };
   log: Logger;
-  /** Gets `parley_consumer_lag`, `parley_consumer_partitions` and `parley_events_given_up_total`. */
+  /** The metrics to which `parley_consumer_lag`, `parley_consumer_partitions` and `parley_events_given_up_total` are added. */
   metrics?: Pick<Metrics, 'gauge' | 'gauges' | 'counter'> | undefined;
 }
 

@@ -28,8 +28,8 @@ export interface SubscribeOptions {
   topics: string[];
   /**
    * Resolves when the event's effect is committed. A rejection is retried; after the last attempt the event goes to the dead letters. A
-   * rejection with `unavailable` does not count as an attempt: the event is retried until the outcome is another, while the events of its
-   * key wait.
+   * rejection with `unavailable` does not count as an attempt: the event is retried until it is handled or fails for another reason.
+   * Meanwhile the other events of its key wait.
    *
    * `signal` aborts at the timeout. A handler that runs for twice the timeout may overlap with the next attempt; if the handler succeeds
    * late, the event is handled.
@@ -40,7 +40,7 @@ export interface SubscribeOptions {
    * share these slots: each partition can always begin one event, if there are no more partitions than slots.
    */
   concurrency?: number;
-  /** How often an event is tried before it goes to the dead letters. Default 5. */
+  /** Maximum number of attempts at an event before it goes to the dead letters. Default 5. */
   maxAttempts?: number;
   /** Maximum time of one attempt in ms. Default 5,000. All attempts at one event together have 30 s. */
   handlerTimeoutMs?: number;

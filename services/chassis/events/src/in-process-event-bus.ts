@@ -9,8 +9,8 @@ import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
 export interface InProcessEventBusOptions extends AttemptTimes {
   deadLetters: DeadLetters;
   /**
-   * The consumer groups of each topic, where they are known beforehand. Until all groups of a topic have subscribed, publishing to the
-   * topic rejects, so that no start order loses an event.
+   * The consumer groups of each topic, if they are known beforehand. Until all groups of a topic have subscribed, publishing to the topic
+   * rejects, so that no start order loses an event.
    */
   groups?: Record<string, string[]>;
   log?: Logger;

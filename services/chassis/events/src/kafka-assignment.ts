@@ -59,7 +59,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     progressAt = performance.now();
   }
 
-  /** A rebalance begins, or the member stops: no more events begin. */
+  /** Begins no more events. Called when a rebalance begins or the member stops. */
   function revoke(): void {
     current.revokedAt ??= performance.now();
     current.revoked.abort();
@@ -145,7 +145,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
   return {
     topic,
     revoke,
-    /** The group has assigned partitions again: events that had not begun are delivered again, to this member or another. */
+    /** Called when the group has assigned partitions again. Events that had not begun are delivered again, to this member or another. */
     assign(partitions: number[]): void {
       revoke();
       current = newGeneration(partitions.length);

@@ -18,7 +18,7 @@ export interface KafkaConnection {
 /**
  * Makes a client. Each producer, consumer and admin gets its own client: kafkajs shares the committed offsets of a group between all
  * consumers of one client, which corrupts the offsets when one consumer replaces another.
- * @param retries how often a call is tried again before it fails; 40 take about 20 s.
+ * @param retries maximum number of retries of a call; 40 retries take about 20 s.
  */
 export function kafkaClient(connection: KafkaConnection, { retries }: { retries: number }): Kafka {
   const { brokers, tls = false, login, log, socketFactory } = connection;

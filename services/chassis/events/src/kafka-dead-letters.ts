@@ -25,13 +25,16 @@ export interface StoredDeadLetter {
   message: KafkaMessage;
 }
 
-/** Reading a topic rejects after this time without progress, in ms. */
+/** Time in ms without progress after which reading a topic rejects. */
 const stalledMs = 30_000;
 
 export function kafkaDeadLetters(connection: KafkaConnection) {
   const producer = kafkaProducer(connection);
   return {
-    /** Lists all dead letters of a topic, oldest first, including replayed ones. For topics that fit into memory. */
+    /**
+     * Lists all dead letters of a topic, oldest first, including replayed ones. All of them are read into memory; `forEach` is for large
+     * topics.
+     */
     async list(topic: string): Promise<StoredDeadLetter[]> {
       const read = await readTopic(connection, deadLetterTopic(topic));
       const replayed = new Set(read.map(({ message }) => replayMark(message)));

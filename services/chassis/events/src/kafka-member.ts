@@ -9,11 +9,11 @@ import type { Pause } from './keyed-queue.ts';
 
 /** Timeouts of a group's members. Tests shorten them; production keeps the defaults. */
 export interface MemberTimes {
-  /** After how long without a heartbeat the group reassigns a member's partitions, in ms. Default 10,000. */
+  /** Time in ms without a heartbeat after which the group reassigns a member's partitions. Default 10,000. */
   sessionTimeoutMs?: number;
   /**
-   * A consumer is replaced when it has neither fetched nor sent a heartbeat for this time, or when it has made no progress for this time
-   * although events wait and no handler runs. In ms, default 60,000.
+   * Time in ms after which a stalled consumer is replaced. A consumer is stalled if it has neither fetched nor sent a heartbeat for this
+   * time. It is also stalled if it has made no progress for this time although events wait and no handler runs. Default 60,000.
    */
   stalledAfterMs?: number;
 }
@@ -23,7 +23,7 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   topic: string;
   /** How many events are handled at once; events of the same key are handled one at a time. */
   concurrency: number;
-  /** For tests that emit a consumer's events. */
+  /** Makes the Kafka consumer. Tests replace it to emit the consumer's events. */
   makeConsumer?: (options: MemberOptions) => Consumer;
   /** Resolves when the event is handled or its dead letter is stored; rejects when `stopSignal` aborts first. */
   handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
@@ -108,7 +108,7 @@ export function joinGroup(options: MemberOptions) {
     topic,
     /** Resolves at the first assignment of partitions. */
     joined: joined.promise,
-    /** How many events of its partitions are stored and not yet handled. */
+    /** Returns the number of events that are stored in the member's partitions and not yet handled. */
     lag: () => assignment.lag(),
     /** Returns the number of partitions that the member holds. */
     partitions: () => assignment.size(),

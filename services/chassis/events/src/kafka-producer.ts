@@ -23,7 +23,9 @@ const retryPauseMs = 100;
  */
 const noRetries = Number.NaN;
 const maxMessages = 1_000;
-/** Half of a broker's default limit. So calls that are small enough alone are not rejected because they were sent together. */
+/**
+ * Half of a broker's default limit. Calls that the broker accepts one by one are therefore not rejected because they were sent together.
+ */
 export const maxRequestBytes = 512 * 1024;
 
 /** Errors that a message itself causes: the other messages of its request are sent without it. */

@@ -6,7 +6,7 @@ export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promis
 
 /** How a task is scheduled, in addition to its key. */
 export interface TaskOptions {
-  /** Partitions share the slots evenly. Default: one for all. */
+  /** The partition of the task. Partitions share the slots evenly. Default: all tasks are in one partition. */
   partition?: string;
   /** When a task fails, the later tasks of the same key and batch fail too; tasks of other batches do not. Default: one batch for all. */
   batch?: unknown;
@@ -23,7 +23,7 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** The tasks of one key that wait behind its running one. */
+/** The tasks of one key that wait behind the running task of the key. */
 interface KeyQueue {
   partition: Partition;
   waiting: Waiting[];
@@ -38,7 +38,9 @@ interface Partition {
   isReserved: boolean;
 }
 
-/** Runs tasks: tasks of one key in order, one at a time; tasks of different keys concurrently, up to a limit. 0 runs none. */
+/**
+ * Runs tasks: tasks of one key in order, one at a time; tasks of different keys concurrently, up to a limit. With the limit 0 no task runs.
+ */
 export function keyedQueue(limit: number) {
   /** Contains a key from the start of its first task to the end of its last. */
   const keyQueues = new Map<string, KeyQueue>();
@@ -153,7 +155,7 @@ export function keyedQueue(limit: number) {
         fillSlots();
       });
     },
-    /** How many tasks may run at once. */
+    /** Changes the maximum number of tasks that run at once. */
     resize(newLimit: number): void {
       limit = newLimit;
       fillSlots();

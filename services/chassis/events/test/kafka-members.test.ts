@@ -80,7 +80,7 @@ onKafka((test) => {
   });
 });
 
-/** A member that has joined, with the ids of the events that it has handled, and with the consumers that it has used one after another. */
+/** Starts a member that has joined. `taken` has the ids of its events, `consumers` the consumers that it has used one after another. */
 async function emittingMember(t: ExecutionContext, topic: string, times: MemberTimes = {}) {
   const taken = new Set<string>();
   const consumers: ReturnType<typeof emittingConsumer>[] = [];

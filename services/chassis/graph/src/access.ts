@@ -36,7 +36,7 @@ function credentialsOf(field: FieldDefinitionNode | undefined | null): Credentia
 }
 
 /**
- * Also enforces `@access` of every root field in the subgraph, in case the gateway has a bug.
+ * Enforces `@access` of every root field in the subgraph too, in case the gateway has a bug.
  * @throws Error when a root field has no `@access`.
  */
 export function enforceAccess<Context extends { caller: Caller }>(schema: GraphQLSchema): GraphQLSchema {

@@ -12,7 +12,7 @@ export type MappingProblem = 'MAPPING_TOO_SLOW' | 'MAPPING_TOO_LARGE' | 'MAPPING
 
 export type MappingAnswer = { json: string } | { problem: MappingProblem };
 
-/** The outcome of a mapping. */
+/** Thrown when a mapping fails; `problem` is the reason. */
 export class MappingError extends Error {
   override name = 'MappingError';
   readonly problem: MappingProblem;

@@ -14,8 +14,8 @@ export type JsonSchemas = ReturnType<typeof jsonSchemas>;
 
 export interface SchemaOptions {
   /**
-   * For schemas that the tenant did not write, such as the schemas of a connector's tools. Violations of the meta-schema are ignored, and
-   * so are patterns without a linear-time check; an unknown dialect is read as the nearest known one. Default false.
+   * Whether the tenant did not write the schema, as with the schemas of a connector's tools. Violations of the meta-schema are then
+   * ignored, and so are patterns without a linear-time check; an unknown dialect is read as the nearest known one. Default false.
    */
   lenient?: boolean;
   /** The tenant whose share of memory and processor time is charged. Default: no tenant is charged. */

@@ -25,7 +25,7 @@ const keepsStatesFor = 50;
 
 export type Patterns = ReturnType<typeof patternsOf>;
 
-/** The patterns of one schema, each compiled once. @param isLenient an unsupported pattern matches everything */
+/** The patterns of one schema, each compiled once. @param isLenient whether an unsupported pattern matches everything */
 export function patternsOf({ isLenient }: { isLenient: boolean }) {
   const known = new Map<string, LinearRegExp>();
   let steps = 0;

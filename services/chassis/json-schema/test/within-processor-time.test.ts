@@ -1,7 +1,7 @@
 import { withinProcessorTime } from '@parley/json-schema/within-processor-time';
 import test from 'ava';
 
-/** Takes no processor time, like work that a busy machine has suspended. */
+/** Blocks the thread without taking processor time, as if a busy machine had suspended the work. */
 function sleep(ms: number): object {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   return { done: true };

@@ -20,7 +20,7 @@ export function callerRequest<C extends Caller>({ caller, signal, effectKey }: C
   return { caller, signal, effectKey };
 }
 
-/** Like `callerRequest`, for a use case that needs a tenant. @throws DomainError as `inTenant` */
+/** Picks the request from an edge's call context, for a use case that needs a tenant. @throws DomainError as `inTenant` */
 export function tenantRequest(call: CallerRequest): TenantRequest {
   return callerRequest({ ...call, caller: inTenant(call.caller) });
 }

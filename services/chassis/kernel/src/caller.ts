@@ -8,7 +8,7 @@ import { type DomainError, forbidden, unauthenticated } from './errors.ts';
 export interface Caller {
   /** `anonymous`: a public operation. `service`: a unit on its own behalf. `operator`: a person who runs the platform. */
   kind: 'anonymous' | 'user' | 'apiKey' | 'session' | 'service' | 'operator';
-  /** The tenant in use; null for anonymous callers and for users without one. */
+  /** The tenant in use; null for anonymous callers and for users without a tenant. */
   tenantId: number | null;
   /** kind `user` only. */
   userId?: number;

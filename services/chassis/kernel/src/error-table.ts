@@ -16,5 +16,8 @@ export const errorTable = {
 /** The message of every internal error; its cause is only logged. */
 export const internalMessage = 'Something went wrong on our side';
 
-/** How a call ended, for metrics. `refused`: by its caller's fault, such as bad input or a limit; `error`: by one of ours. */
+/**
+ * How a call ended, for metrics. `refused`: the caller is at fault, e.g. because of bad input or a limit. `error`: the platform is at
+ * fault.
+ */
 export type Outcome = 'ok' | 'refused' | 'error';

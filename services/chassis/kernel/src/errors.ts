@@ -1,6 +1,6 @@
 import type { errorTable } from './error-table.ts';
 
-/** Kinds of errors, each with its gRPC status, GraphQL code and HTTP status in the table. */
+/** Kinds of errors. `errorTable` has the gRPC status, GraphQL code and HTTP status of each kind. */
 export type ErrorKind = keyof typeof errorTable;
 
 /** One invalid input value: `path` locates it (`input.name`), `message` completes the sentence "<path> …". */

@@ -95,7 +95,7 @@ export const pageArguments = {
 };
 export const page = z.object(pageArguments);
 
-/** At most `first` elements, with ids above `after`. Omitted: no bound. */
+/** The page of a list: at most `first` elements, with ids above `after`. Omitted: no bound. */
 export interface Page {
   first?: number | undefined;
   after?: number | undefined;

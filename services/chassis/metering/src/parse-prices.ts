@@ -26,7 +26,7 @@ const entry = z.looseObject({
 /** The entry in which LiteLLM describes its format; its values are texts. */
 const example = 'sample_spec';
 
-/** Modes of models with text input and output billed by token; an entry without a mode counts as one. */
+/** Modes of models with text input and output billed by token. An entry without a mode is treated as one of these models. */
 const modes: unknown[] = ['chat', 'completion', 'responses', 'embedding', undefined, null];
 
 /** Reads LiteLLM's format. Skips entries that lack a cost per token or have another mode (images, speech). */

@@ -25,7 +25,7 @@ export interface CallAccount {
 
 export interface MeteredCall {
   /**
-   * Admits the call. @param begins whether the provider is called at once; otherwise call `begin` before that.
+   * Admits the call. @param begins whether the provider is called at once; otherwise call `begin` before the provider is called.
    * @throws DomainError `invalid`: `SPEND_CAP_REACHED`; `unavailable`
    */
   reserve(estimate: Spent, begins: boolean): Promise<void>;

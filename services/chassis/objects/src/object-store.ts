@@ -17,7 +17,7 @@ export interface ObjectStore {
    */
   get(key: string, options?: ReadOptions): Promise<OpenObject>;
   head(key: string): Promise<ObjectFacts>;
-  /** Also resolves when there is no such object. */
+  /** Deletes the object. Also resolves when there is no such object. */
   delete(key: string): Promise<void>;
   /** Returns keys that start with `prefix`, in the order of their bytes. A call may be slow, so use it only in background jobs. */
   list(options: ListOptions): Promise<ObjectPage>;

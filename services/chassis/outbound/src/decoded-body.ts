@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { broken, tooLarge } from './outbound-errors.ts';
 
 /**
- * Inflates a body of at most `maxBytes`, compressed and inflated.
+ * Inflates a body. Neither the compressed nor the inflated body may be larger than `maxBytes`.
  * @throws DomainError `invalid` for a larger body; `unavailable` for an unknown encoding or a broken body
  */
 export async function* decodedBody(

@@ -9,7 +9,7 @@ import { dnsResolver, type Resolve, systemResolver } from './resolve.ts';
 import { type AnswerHead, type HopAnswer, sendHop } from './send-hop.ts';
 
 export interface OutboundOptions extends OutboundPolicyOptions {
-  /** Default: DNS. Hosts of the allowlist are resolved by the operating system instead. */
+  /** How host names are resolved. Default: by DNS, but by the operating system for hosts of the allowlist. */
   resolve?: Resolve;
   log: Logger;
 }
@@ -27,7 +27,7 @@ export interface OutboundAnswer extends AnswerHead {
 }
 
 export interface OutboundStream extends AnswerHead {
-  /** Must be read to its end or cancelled: until then, or until the time limit, the connection stays open. */
+  /** The body, which must be read to its end or cancelled. Until then, or until the time limit, the connection stays open. */
   body: AsyncIterableIterator<Buffer, void>;
   /** Closes the connection. */
   cancel(): void;

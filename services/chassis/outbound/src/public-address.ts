@@ -34,7 +34,7 @@ const refusedIpv6 = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f
 const nat64 = readNetwork('64:ff9b::/96');
 
 /**
- * Reports whether an address belongs to a host on the public Internet; also for IPv4-mapped addresses. False for text that is not an
+ * Reports whether an address belongs to a host on the public Internet. Accepts IPv4-mapped addresses too. False for text that is not an
  * address.
  */
 export function isPublicAddress(text: string): boolean {

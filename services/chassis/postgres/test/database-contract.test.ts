@@ -140,7 +140,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     await pool.raw(`CREATE TABLE ${schema}.halves (id integer PRIMARY KEY)`);
     const dying = await (await poolOf(t)).transaction();
     await dying.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [1]);
-    // The first of these inserts the same key: on a server with concurrent transactions it also waits until the fate of the row is known.
+    // The first of these inserts the same key: on a server with concurrent transactions it also waits until `dying` has ended.
     const others = Array.from({ length: 3 }, (_, id) =>
       pool.transaction((transaction) => transaction.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [id + 1])),
     );

@@ -62,7 +62,7 @@ async function delayedKeys(database: Database, name: string, count: number): Pro
   );
 }
 
-/** Appends due jobs for keys of seven tenants. The last key has been due for longest; keys of a later call have been due for less long. */
+/** Appends due jobs for keys of seven tenants. The last key has been due for longest; keys of a later call became due later. */
 async function dueKeys(database: Database, name: string, count: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(

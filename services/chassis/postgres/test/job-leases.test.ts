@@ -129,7 +129,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     );
     gate.open();
     const [{ left }] = rows;
-    t.true(left > 0 && left < 28, `${left} s are left of it`); // less than 30 s by the longest pause (1.9 s) and 5 %
+    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, less the longest pause (1.9 s) and 5 %
   });
 
   test('a process whose lease was taken over aborts the job and writes no result', async (t) => {

@@ -61,8 +61,8 @@ const defaultTimeoutMs = 5_000;
 
 /**
  * Bytes that the peer may send before the client acknowledges them. All calls share a connection. With the 64 KB of HTTP/2, large answers
- * of one tenant would delay every call by a round trip for each 64 KB, which takes as long as the slower of the two event loops. Each
- * stream may also buffer this number of bytes in memory while nobody reads it (`slowReaders`).
+ * of one tenant would delay every call: each 64 KB would take a round trip, which lasts as long as an iteration of the slower event loop.
+ * Each stream may also buffer this number of bytes in memory while nobody reads it (`slowReaders`).
  */
 const flowControlWindow = 2 ** 21;
 

@@ -93,8 +93,8 @@ export function promiseOf(header: FollowHeader): Required<FollowPromise> {
 }
 
 /**
- * Called by the server of such a method: sends the response header, which promises that the client gets everything from now on. The first
- * response may come much later.
+ * Called by the server of a method that clients call with `follow`. Sends the response header, which promises that the client gets
+ * everything from now on. The first response may come much later.
  */
 export function acknowledgeFollow(
   { header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>,
@@ -106,7 +106,8 @@ export function acknowledgeFollow(
 }
 
 /**
- * Called by the server of such a method: returns the one request, and a signal that aborts when the client closes its stream.
+ * Called by the server of a method that clients call with `follow`. Returns the one request, and a signal that aborts when the client
+ * closes its stream.
  * @param drainSignal ends the wait for the request.
  * @throws DomainError `invalid` when the request stream ends without a request, `unavailable` when the server stops.
  */

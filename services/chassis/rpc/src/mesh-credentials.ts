@@ -58,7 +58,7 @@ function listening<Update>(tls: MeshTls, updateOf: (of: MeshTls['current']) => U
         listener,
         tls.onChange((changed) => listener(updateOf(changed))),
       );
-      // Deferred, because gRPC requires that its listener is added before.
+      // The first call of the listener is deferred, because gRPC requires that the listener is added before.
       process.nextTick(() => {
         if (ends.has(listener)) listener(updateOf(tls.current));
       });

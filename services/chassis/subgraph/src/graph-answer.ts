@@ -16,8 +16,8 @@ export function graphAnswer(budget: AnswerBudget) {
     budget,
 
     /**
-     * For a resolver of a large list: the JSON that `write` returns is inserted into the answer without executing its fields. Lists are
-     * written one at a time, and no more once the budget is used up.
+     * For a resolver of a large list. The JSON that `write` returns is inserted into the answer without executing its fields. Lists are
+     * written one at a time, and no further list is written once the budget is used up.
      */
     asJson(write: () => Promise<Buffer>, { path }: GraphQLResolveInfo): Promise<never[]> {
       return budget.runExclusive(async (allowance) => {

@@ -32,10 +32,7 @@ export interface GraphContext {
   answer: GraphAnswer;
   /** Returns the request for the use case of a root field. Its signal aborts when the connection closes before the answer. */
   request(info: FieldPlace): CallerRequest;
-  /**
-   * Like `request`, for a use case that needs a tenant.
-   * @throws DomainError `forbidden` with reason `NO_TENANT`
-   */
+  /** Returns the request for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
   tenantRequest(info: FieldPlace): TenantRequest;
 }
 

@@ -41,7 +41,7 @@ type AtEdge<UseCases extends Record<string, UseCase>> = {
     : never;
 };
 
-/** Lets any caller call use cases that need a tenant. As an edge does, it refuses a caller without a tenant with `NO_TENANT`. */
+/** Lets any caller call use cases that need a tenant. A caller without a tenant is refused with `NO_TENANT`, as by an edge. */
 export function atEdge<UseCases extends Record<string, UseCase>>(useCases: UseCases): AtEdge<UseCases> {
   const entries = Object.entries(useCases).map(([name, useCase]) => [
     name,

@@ -45,7 +45,7 @@ export function changingName(t: Pick<ExecutionContext, 'teardown'>, host: string
       Object.assign(name, { answered: promise });
       answer = resolve;
     },
-    /** How often the name was looked up. */
+    /** Number of lookups of the name so far. */
     get lookups() {
       return name.lookups;
     },

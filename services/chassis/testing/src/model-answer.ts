@@ -54,7 +54,7 @@ export interface ModelAnswer {
   /** The vendor's error name in an `error-event`, e.g. `overloaded_error`. Default: a server error. */
   error?: string;
   /**
-   * Sent instead of the format's own events, each as one packet, with `beforeDelta` before each. `usage` is then the billed usage. For
+   * Packets that are sent instead of the format's own events, with `beforeDelta` before each packet. `usage` is then the billed usage. For
    * streams that no SDK would write.
    */
   packetsSent?: readonly (string | Uint8Array)[];
@@ -62,11 +62,11 @@ export interface ModelAnswer {
   refuses?: string;
   /** Whether the response is compressed, although no client requests that. */
   gzip?: boolean;
-  /** A status other than 200 is sent with `body`, by default an error in the request's format. */
+  /** The HTTP status. If it is not 200, `body` is sent, by default an error in the request's format. */
   status?: number;
   /** Headers added to the answer, e.g. `location` or `retry-after`. */
   headers?: Record<string, string>;
-  /** Sent instead of everything above. */
+  /** A body that is sent instead of the one that the other fields describe. */
   body?: string;
   /** The usage sent with the response; omitted figures are counted words. Null: no usage, or zeros if the format requires figures. */
   usage?: Partial<ModelUsage> | null;

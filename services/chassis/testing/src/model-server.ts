@@ -37,7 +37,7 @@ export interface ReceivedRequest {
   /** The path with its query. */
   path: string;
   headers: IncomingMessage['headers'];
-  /** In OpenAI's terms, for every format. */
+  /** The request in OpenAI's terms, whatever its format. */
   body: ChatRequestBody;
   /** The tool calls and results in the request. */
   sent: SentTools;

@@ -12,7 +12,8 @@ import { schemaHash } from './schema-hash.ts';
 export interface SchemaPool {
   /**
    * Waits for a free schema and returns its name. The schema is migrated, empty and exclusive until `release`.
-   * @param atOnce does not wait. For a test that already has a schema: tests that all wait for a second schema would wait for each other
+   * @param atOnce whether not to wait. For a test that already has a schema, because tests that all wait for a second schema would wait for
+   * each other
    */
   take(options?: { atOnce: boolean }): Promise<string>;
   release(schemaName: string): Promise<void>;

@@ -67,7 +67,7 @@ export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   rpc: Calls<Rpc>;
   /** Queries the service's subgraph. */
   graph(caller: Caller, query: string, variables?: object): Promise<GraphAnswer>;
-  /** Like `graph`, but returns the HTTP response; without a caller no token is sent. */
+  /** Queries the subgraph as `graph` does, but returns the HTTP response. Without a caller no token is sent. */
   askGraph(caller: Caller | null, query: string, variables?: object): Promise<Response>;
 }
 

@@ -13,7 +13,7 @@ export interface TestAuthority {
   /**
    * Issues a key with a certificate for these host names and IPv4 addresses.
    * @param days until the certificate expires; below 0 it has expired. Default 90
-   * @param from days until the certificate becomes valid; default: it already is, or was before it expired
+   * @param from days until the certificate becomes valid. By default it is valid already, or was valid before it expired
    */
   issue(names: string[], days?: number, from?: number): TestCertificate;
 }

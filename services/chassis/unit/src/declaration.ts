@@ -72,7 +72,7 @@ export function declareUnit<const Given extends WithoutDefaults<UnitDeclaration>
   return withDefaults<Given>(given);
 }
 
-/** `declareUnit` for declarations with additional keys. */
+/** Adds defaults as `declareUnit` does, for declarations with additional keys. */
 export function withDefaults<Given extends WithoutDefaults<UnitDeclaration>>(given: Given): Declared<Given> {
   const { name } = given;
   const serves = given.serves.filter((endpoint) => endpoint !== 'public');

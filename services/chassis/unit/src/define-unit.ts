@@ -44,7 +44,7 @@ export interface UnitDefinition<
 export interface UnitOptions {
   /** Default: a logger with the unit's name. */
   log?: Logger;
-  /** False: without servers, for tests that call the unit's use cases. Default true. */
+  /** Whether the unit has its servers. Tests that call only its use cases set this to false. Default true. */
   servers?: boolean;
 }
 

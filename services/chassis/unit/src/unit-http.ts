@@ -17,7 +17,7 @@ export interface UnitHttpRequest {
   method?: 'GET' | 'POST';
   /** The bearer token of the request. */
   token?: string;
-  /** Sent as JSON. */
+  /** The request body, which is sent as JSON. */
   body?: object;
   /** Cancels the call, which then rejects with the signal's reason. */
   signal: AbortSignal;

@@ -7,7 +7,7 @@ import { type KafkaEventBusOptions, kafkaEventBus } from '../../src/kafka-event-
 import { makeTopics } from '../../src/kafka-topics.ts';
 import { usualRetentionMs } from '../../src/topics.ts';
 
-/** The brokers that TEST_KAFKA_BROKERS names; empty where there are none. */
+/** The brokers that TEST_KAFKA_BROKERS names; empty if it names none. */
 export const testBrokers = (process.env['TEST_KAFKA_BROKERS'] ?? '').split(',').filter(Boolean);
 
 /** Runs tests on the brokers of TEST_KAFKA_BROKERS. Without them the tests are skipped; under `CI` that is a failure. */

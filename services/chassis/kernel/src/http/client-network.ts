@@ -6,7 +6,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address and the length of its prefix in bits. */
 export type Network = readonly [Address, number];
 
-/** The bits of an IPv4-mapped IPv6 address before its IPv4 address. */
+/** Number of bits of an IPv4-mapped IPv6 address that precede its IPv4 address. */
 const mappedBits = 96;
 
 /**

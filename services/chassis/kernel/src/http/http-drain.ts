@@ -16,7 +16,7 @@ export type HttpDrain = ReturnType<typeof httpDrain>;
  */
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();
-  // Includes connections during their TLS handshake, which `closeAllConnections` does not close.
+  // All open sockets. `closeAllConnections` does not close those that are in their TLS handshake.
   const sockets = new Set<Socket>();
   let isDraining = false;
   let isLingering = false;

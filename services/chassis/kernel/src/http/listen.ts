@@ -11,7 +11,7 @@ export interface ServerOptions {
   unit: string;
   /** Address to listen on. Default 127.0.0.1. */
   host?: string;
-  /** Port to listen on; 0 takes any free one. */
+  /** Port to listen on; 0 takes any free port. */
   port: number;
   metrics: Metrics;
   /** Called with the address once the server listens: `host:port` for gRPC, else a URL. */

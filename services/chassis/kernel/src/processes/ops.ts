@@ -33,7 +33,8 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
     return reason;
   }
 
-  // A collection does not wait for a check, because an engine that hangs may block the check. The next collection has the outcome.
+  // A collection does not wait for a check, because an engine that hangs may block the check. The next collection has the outcome of the
+  // check.
   metrics.gauge('parley_ready', 'Whether `/readyz` answered 200 when it was last checked', () => {
     void observe();
     return isReady ? 1 : 0;

@@ -28,7 +28,7 @@ export interface PerformOptions {
   onTimeout: () => Error;
   /** Maximum resident memory in MB, on Linux; the process is then killed. Elsewhere only a heap limit applies. Default: unlimited. */
   maxMemory?: { mb: number; onExceeded: () => Error } | undefined;
-  /** Kills the process when it aborts; the task is rejected with its reason. */
+  /** When the signal aborts, the process is killed and the task rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -56,8 +56,8 @@ export class TaskProcessNotStarted extends Error {
 }
 
 /**
- * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. Not a
- * thread: one allocation beyond its heap limit would abort the whole process.
+ * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. A thread
+ * would not be enough: one allocation beyond the thread's heap limit would abort the whole process.
  */
 export function startTaskProcess<Task extends object, Answer extends object>(options: TaskProcessOptions) {
   const { module, purpose, execArgv, serialization = 'json', startTimeoutMs = 60_000, niceness = 0 } = options;
@@ -116,7 +116,10 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     },
     /** Kills the process at once; the running task rejects with `why`. */
     kill,
-    /** @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout`, `maxMemory` or `kill`; the signal's reason; Error if the process was ended. */
+    /**
+     * Performs a task. @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout`, `maxMemory` or `kill`; the signal's reason;
+     * Error if the process was ended.
+     */
     async perform(
       task: Task,
       { timeoutMs, maxProcessorMs, onTimeout, maxMemory, signal }: PerformOptions,

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 export interface TaskThreadOptions {
-  /** Calls `answerTasks`. */
+  /** The module of the thread, which must call `answerTasks`. */
   module: URL;
   /** The thread's name in debuggers and thread lists. */
   name: string;

@@ -3,7 +3,7 @@ export interface UnitPart {
   name: string;
   /** Omitted if the part has nothing to open. */
   start?(): Promise<void>;
-  /** Finishes or hands over work in progress, then closes the part. Called once, also if a later part failed to start. */
+  /** Finishes or hands over work in progress, then closes the part. Called once, even if a later part failed to start. */
   stop(): Promise<void>;
   /** Rejects with the reason while the part is not ready. A part without this method is ready once it has started. */
   ready?(): Promise<void>;

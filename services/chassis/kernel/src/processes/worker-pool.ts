@@ -23,7 +23,7 @@ export function workerPool<Worker extends PooledWorker>(start: () => Worker) {
         else idle.push(worker);
       }
     },
-    /** Ends all workers, including those in use. A worker that is lent after that ends when its work is done. */
+    /** Ends all workers, including those in use. A worker that is lent after `close` ends when its work is done. */
     async close(): Promise<void> {
       isClosed = true;
       const ending = [...workers];

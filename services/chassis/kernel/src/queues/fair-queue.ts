@@ -6,8 +6,9 @@ export interface ShareLimits {
   /** Maximum number of queued calls; further calls are refused. Default: unlimited. */
   waiting?: number;
   /**
-   * Names the party's calls in the message of that refusal. Default: `of this <kind>`. On the limits of the whole queue: a label for a
-   * queue that gets only a part of all calls. A full queue with a label refuses with `tooManyRequests`, without a label with `unavailable`.
+   * Names the party's calls in the message of a refusal because of these limits. Default: `of this <kind>`. The queue as a whole has a
+   * label if it gets only a part of all calls. When it is full, it then refuses with `tooManyRequests`; without a label it refuses with
+   * `unavailable`.
    */
   label?: string;
 }
@@ -22,7 +23,7 @@ export interface FairQueueLimits<Kind extends string> extends ShareLimits {
    * refused.
    */
   longestWaitMs?: number;
-  /** Default 1 s. */
+  /** Interval in ms of the estimates. Default 1 s. */
   judgedEveryMs?: number;
   /** Calls `work` after this time in ms, and returns a function that cancels the call. Default: `setTimeout`. */
   later?: (ms: number, work: () => void) => () => void;
@@ -159,7 +160,7 @@ export function fairQueue<Kind extends string>({
     return promise;
   }
 
-  /** Estimates the wait of the next call of a flow, which is not counted yet, and again after each `judgedEveryMs`. */
+  /** After each `judgedEveryMs`, estimates the wait of a call that is about to join a flow and is not counted in the flow yet. */
   function judgeLater(flow: Flow, refuse: (error: unknown) => void): (() => void) | undefined {
     if (longestWaitMs === Number.POSITIVE_INFINITY) return undefined;
     const place = flow.calls.size + 1;
@@ -209,7 +210,7 @@ export function fairQueue<Kind extends string>({
 
   /**
    * Drops the newest call of the longest flow, to make room for a flow with `calls` calls.
-   * @throws when no flow has at least two calls more.
+   * @throws when no flow has at least two calls more than that.
    */
   function makeRoom(calls: number): void {
     const longest = firstOf(byLength.at(-1));
@@ -218,7 +219,7 @@ export function fairQueue<Kind extends string>({
     longest.calls.get(longest.newest)?.refuse(tooMany());
   }
 
-  /** Begins calls after one of these parties has ended or left the queue. */
+  /** Begins calls after a call of these parties has ended or left the queue. */
   function beginNext(parties: Party[]): void {
     wakeOneOfEach(parties);
     for (let group = firstOf(readyGroups); group && hasRoom(all); group = firstOf(readyGroups)) {

@@ -85,7 +85,7 @@ export function inBatches<Item, Result>(
     });
 }
 
-/** Like `inBatches`, separately for each key: the limits apply per key, and no key waits for another. */
+/** Batches the items of each key separately, as `inBatches` does. The limits apply per key, and no key waits for another. */
 export function inBatchesOfKey<Key, Item, Result>(
   limits: BatchLimits<Item>,
   serve: (key: Key, items: Item[]) => Promise<readonly (Result | Promise<Result>)[]>,

@@ -14,7 +14,7 @@ export type TokenAudience = 'session' | 'voice';
 /** The hosted video avatar of the agent that the holder of the token may open. */
 export type AvatarBinding = z.infer<typeof avatarShape>;
 
-/** The binding of a token by its audience. */
+/** What a token is bound to, by its audience. */
 export type TokenSubject =
   | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
   | {

@@ -97,7 +97,7 @@ export function readAll<T extends Record<string, () => unknown>>(readers: T): { 
 /**
  * Returns variables that start with the prefix of one of these units and are not settings; most of them are misspelt. They are not an
  * error, because Kubernetes injects such names. Call it after all settings have been read.
- * @returns the nearest setting's name by variable; undefined if there is no such variable.
+ * @returns for each variable the name of the nearest setting; undefined if there are no such variables.
  */
 export function unknownSettings(env: Environment, units: string[]): Record<string, string> | undefined {
   const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A TCP port; 0 takes any free one. */
+/** A TCP port; 0 takes any free port. */
 export const port = z.coerce
   .number('is not a number')
   .int('is not a whole number')
@@ -68,7 +68,10 @@ export function oneOf<const Value extends string>(values: readonly Value[], titl
     .pipe(z.enum(values, { error: ({ input }) => noneOf(String(input), values) }))
     .meta({ title });
 }
-/** Values separated by commas, each one of `values`. The error message repeats all other values, so do not use this type for secrets. */
+/**
+ * Values separated by commas, each one of `values`. The error message repeats given values that are not allowed, so do not use this type
+ * for secrets.
+ */
 export function someOf<const Value extends string>(values: readonly Value[]) {
   return list
     .transform((given, { issues }) => {

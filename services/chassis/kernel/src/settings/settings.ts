@@ -11,7 +11,9 @@ export interface SettingOptions<Value> {
   requiredInProduction?: boolean;
   /** The condition under which the setting is required, if that depends on other settings: `without SESSION_DATABASE_URL`. */
   required?: string;
-  /** Another setting, and the text that it must have for this setting to be valid. */
+  /**
+   * Returns another setting that the value requires, and the text that it must have. Undefined if the value requires none.
+   */
   takes?(value: Value): { name: string; value: string } | undefined;
 }
 
@@ -33,7 +35,7 @@ export interface OptionalGroup<S extends Settings = Settings> {
   readonly takesName?: string | undefined;
 }
 
-/** Declared settings, by the keys of their values; groups nest. */
+/** Declared settings. Each key is also the key of the setting's value; groups nest. */
 export interface Settings {
   readonly [key: string]: Setting | OptionalGroup | Settings;
 }

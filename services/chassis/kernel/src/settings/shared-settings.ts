@@ -451,7 +451,7 @@ export const voicePublicUrlSetting = setting(
   'The address of the voice service that clients know (`avatarServiceUrl` of `sdkStart`).',
 );
 
-/** Settings of the gateway, which verifies session tokens, and of the services that issue them. */
+/** The keys of session tokens. The gateway verifies the tokens with them, and some services issue tokens. */
 export const avatarTokenKeysSetting = setting(
   'AVATAR_TOKEN_KEYS',
   keyRing,
@@ -459,7 +459,7 @@ export const avatarTokenKeysSetting = setting(
   { secret: true },
 );
 
-/** For servers that browsers of other sites call. */
+/** For servers that pages of other sites call. */
 export const corsOriginsSetting = setting(
   'CORS_ORIGINS',
   list.default(['*']),

@@ -7,7 +7,7 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const tokenBuckets = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 
-/** The time in ms that a gauge may take to read. A slower gauge is missing from the exposition, which still has all others. */
+/** Maximum time in ms to read a gauge. A slower gauge is missing from the exposition, which still has all others. */
 const readMs = 1_000;
 
 /** The values of a metric's labels, by name. */
@@ -22,8 +22,8 @@ export interface GaugeValue {
 export function createMetrics(unit: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ unit });
-  // The precision in ms, which the measured delays include. At 10, the default, an idle process uses a third of a percent of a core to wake
-  // up for the measurement.
+  // Precision in ms of the measurement of the event loop's delay; the measured delays include it. At 10, the default, an idle process uses
+  // a third of a percent of a core to wake up for the measurement.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   const durations = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Histogram({ name, help, labelNames, buckets, registers: [registry] });

@@ -6,9 +6,9 @@ const longestMs = 30_000;
 /**
  * Readiness for an engine that the unit can do without for a while, such as the event bus, whose events wait in the outbox.
  *
- * Not ready until `ping` has resolved once, so that a rollout with wrong settings stops. Ready in any case `atMostMs` after the first
- * check, so that a unit that restarts during an outage serves everything that works without the engine; the reason is then logged. A later
- * outage does not affect readiness.
+ * Not ready until `ping` has resolved once, so that a rollout with wrong settings stops. Ready at the latest `atMostMs` after the first
+ * check, even without the engine, so that a unit that restarts during an outage serves everything that works without the engine; the reason
+ * is then logged. A later outage does not affect readiness.
  */
 export function untilReached(
   engine: string,

@@ -6,10 +6,10 @@ import { meshSettings } from '../settings/shared-settings.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { parseCertificates, readPem, shownPath, wayTo } from './certificates.ts';
 
-/** DNS and TLS settings of calls between the units of a mesh. */
 /** Default of `MeshOptions.lookupIntervalMs`. */
 export const defaultLookupIntervalMs = 10_000;
 
+/** DNS and TLS settings of calls between the units of a mesh. */
 export interface MeshOptions {
   /** Interval in ms at which a client resolves the name of a unit again. Default 10,000. */
   lookupIntervalMs?: number | undefined;
@@ -32,7 +32,7 @@ export interface MeshTls {
   onChange(listener: (changed: MeshCertificate) => void): () => void;
 }
 
-/** The paths in the settings, by content. */
+/** The file paths in the settings, by what the files contain. */
 export type MeshTlsFiles = Record<keyof MeshCertificate, string>;
 
 /** Kubernetes replaces mounted files within about a minute. */

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hasCode } from '@parley/kernel/errors';
 
-/** How far ahead each write reserves ids, in ms; also the shortest time between two writes. */
+/** Time in ms for which each write reserves ids in advance; also the shortest time between two writes. */
 const AHEAD_MS = 10_000;
 
 /**

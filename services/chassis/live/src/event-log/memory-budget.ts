@@ -6,7 +6,7 @@ const entryBytes = 800;
 /** The fraction to which a full log is reduced, so that it does not drop entries at every append. */
 const keptFraction = 0.9;
 
-/** An append. `end` is the number in the stream that follows the number of its last entry. */
+/** An append. `end`: the number in the stream that the entry after the append has. */
 interface Append {
   stream: MemoryStream;
   end: number;

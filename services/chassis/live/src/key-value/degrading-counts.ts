@@ -14,7 +14,8 @@ export interface DegradingCountsOptions {
 const logIntervalMs = 30_000;
 
 /**
- * `countAll` for throttles. The counts are shared by all processes; while the engine cannot be reached, each process counts by itself.
+ * Makes a `countAll` for throttles. The counts are shared by all processes; while the engine cannot be reached, each process counts by
+ * itself.
  * @returns a function. Its argument `refuse` is called before this process counts entries by itself, and may throw instead.
  */
 export function degradingCounts({

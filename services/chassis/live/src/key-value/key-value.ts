@@ -46,7 +46,7 @@ export interface CountEntry {
   /** The limit of one window. */
   requests: number;
   windowMs: number;
-  /** How much to count. 0 only reads and starts no window. Amounts for the same key are added up. */
+  /** The amount to count. With 0 the count is only read, and no window starts. Amounts for the same key are added up. */
   amount: number;
 }
 

@@ -10,7 +10,7 @@ import { redisSubscriptions } from './redis-subscriptions.ts';
 export interface RedisConnectionOptions {
   /** `redis://user:password@host:port`, `rediss://` for TLS. */
   url: string;
-  /** How long a call may take before it is `unavailable`. Default 1,000. */
+  /** Time in ms after which a call rejects with `unavailable`. Default 1,000. */
   timeoutMs?: number;
   log?: Logger;
 }
@@ -23,7 +23,7 @@ export function redisScript(text: string) {
 }
 
 const startTimeoutMs = 10_000;
-/** A script, because running one requires a right that PING does not. */
+/** The check runs a script, because this requires a right that PING does not require. */
 const pong = redisScript("return 'PONG'");
 
 /**

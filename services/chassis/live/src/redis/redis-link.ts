@@ -128,7 +128,7 @@ export function redisLink(options: RedisLinkOptions) {
         failures = 0;
         lost?.();
       }
-      // Once per outage, not per attempt.
+      // Logged once per outage, not per attempt.
       if (failures === 0) log?.warn({ link: name, err: reason }, 'Redis connection failed; will retry');
       await delay(pauseAfter(failures + 1), undefined, { signal: closing.signal });
     }

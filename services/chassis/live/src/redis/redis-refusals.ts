@@ -44,7 +44,9 @@ function lacking(permission: string, cause?: unknown): DomainError {
   return unavailable(`The login of Redis lacks a permission: ${permission}`, cause);
 }
 
-/** Returns the missing right: `XADD`, or `GET on its key` if the login may run the command, but not on that key. */
+/**
+ * Returns the missing right: `XADD` if the login may not run the command, or `GET on its key` if it may run the command only on other keys.
+ */
 function permissionIn(error: unknown, { command, script }: { command: string; script?: string | undefined }) {
   if (!(error instanceof ErrorReply) || !denied.test(error.message)) return undefined;
   const { message } = error;

@@ -14,7 +14,7 @@ export function chunkWriter(write: (text: string) => Promise<void>) {
   let writing: Promise<void> | undefined;
 
   async function drain(isAwaited: boolean): Promise<void> {
-    if (!isAwaited) await new Promise((resolve) => setImmediate(resolve)); // the other chunks of this tick
+    if (!isAwaited) await new Promise((resolve) => setImmediate(resolve)); // waits for the other chunks of this tick
     while (waiting.length > 0) {
       const next = waiting;
       waiting = [];

@@ -1,7 +1,7 @@
 import type { EventId } from '../event-log/event-id.ts';
 import type { Entry } from '../event-log/event-log.ts';
 
-/** An event of a stream. Lasting ones are also in the database of their service; others are in the event log only. */
+/** An event of a stream. Lasting events are also in the database of their service; other events are in the event log only. */
 export interface LiveEvent {
   /** Empty until the event gets the id of its entry in the log. Ids grow within a stream. */
   eventId: EventId;

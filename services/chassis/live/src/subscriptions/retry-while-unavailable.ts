@@ -5,9 +5,7 @@ import { backoff } from '@parley/kernel/timing/backoff';
 const pauseAfter = backoff({ firstMs: 100, maxMs: 5_000 });
 const retries = 17;
 
-/**
- * Pauses and retries after a failure during an outage of the event log, for about a minute; in a longer outage readers get `unavailable`.
- */
+/** Repeats `publish` with pauses for about a minute while the event log is unavailable. In a longer outage readers get `unavailable`. */
 export async function retryWhileUnavailable(publish: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await delay(pauseAfter(attempt), undefined, { ref: false });

@@ -8,7 +8,7 @@ import { itemOf, type LiveEvent, type LiveEventType } from './live-events.ts';
 
 /** Number of events that are read at a time, from the log and from the database. */
 export const eventPageSize = 200;
-/** How long to wait for a reserved event before the database is queried: the first time, and at most. */
+/** How long to wait for a reserved event before the database is queried: the first wait, and the longest wait. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 

@@ -9,7 +9,7 @@ import {
 /** The Redis of the tests, with a login for `parley:*` without dangerous commands. */
 export const redisUrl = process.env.TEST_REDIS_URL ?? '';
 
-/** Declares tests that need Redis. Without one they are skipped, under `CI` that is a failure. */
+/** Declares tests that need Redis. Without Redis they are skipped; under `CI` that is a failure. */
 export function redisTests(what: string, declare: () => void): void {
   if (redisUrl !== '') return declare();
   leftOut(`${what} - left out: TEST_REDIS_URL names no Redis`);

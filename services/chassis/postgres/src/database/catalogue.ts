@@ -26,7 +26,7 @@ export async function catalogueViolations({ url, schema, schemaName }: Catalogue
   }
 }
 
-/** Like `catalogueViolations`, on a connection of an existing pool. */
+/** Compares a catalogue with a declaration, as `catalogueViolations` does, on a connection of an existing pool. */
 export async function catalogueViolationsBy(
   pool: Knex,
   schema: SchemaDeclaration,

@@ -32,7 +32,7 @@ export function checkedTenantId(tenantId: number): number {
   return tenantId;
 }
 
-/** Like `checkedTenantId`, but also accepts `noTenant`. */
+/** Returns the tenant id as `checkedTenantId` does, and also accepts `noTenant`. */
 export function checkedTenantOrNone(tenantId: number): number {
   return tenantId === noTenant ? tenantId : checkedTenantId(tenantId);
 }

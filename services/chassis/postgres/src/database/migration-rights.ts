@@ -75,7 +75,8 @@ export function misplacedExtension(name: string, schemaName: string, database: s
 }
 
 /**
- * Returns the roles of a schema that do not exist, and the existing roles that the login may not grant although not all `users` have them.
+ * Returns two lists of a schema's roles. `absent`: roles that do not exist. `foreign`: existing roles that the login may not grant,
+ * although some of `users` lack them.
  */
 export async function roleStates(pool: Knex, schemaName: string, users: string[]) {
   const { rows }: { rows: { role: string; exists: boolean; grantable: boolean; missing: string[] | null }[] } =

@@ -8,7 +8,9 @@ interface Compiled {
 
 /** Compiled statements by text. */
 const statements = new Map<string, Compiled>();
-/** More texts than all services have. A larger number means that texts are made per call, and such texts must not accumulate. */
+/**
+ * More than the number of texts in all services. With more texts than this, some must be made per call, and such texts must not accumulate.
+ */
 const maxStatements = 1_000;
 
 /**

@@ -2,13 +2,16 @@ import { columnOf } from './names.ts';
 
 /** The properties of a column in addition to its type. */
 export interface ColumnOptions {
-  /** Holds JSON: `written` serializes its values. Otherwise the driver sends an array as an SQL array. Default false. */
+  /**
+   * Whether the column holds JSON, whose values `written` serializes. In other columns the driver sends an array as an SQL array. Default
+   * false.
+   */
   json?: boolean;
   /** SQL that computes the value when the row is read, from the table's name or alias in the statement. Such a field cannot be written. */
   sql?: (table: string) => string;
   /**
-   * The value may be long, so a list reads it only if it is selected. Otherwise the list reads this SQL, or with `true` nothing. Default
-   * false.
+   * Whether the value may be long. A list reads a long column only if it is selected; otherwise the list reads this SQL, or with `true`
+   * nothing. Default false.
    */
   long?: boolean | string;
 }

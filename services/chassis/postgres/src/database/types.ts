@@ -68,7 +68,7 @@ export interface JobClaimer {
   prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
   /** Starts a job whose claim has been committed. `claimedAtMs`: a monotonic time before the claiming statement. */
   begin(job: ClaimedJob, claim: { claimedAtMs: number; prepared: unknown }): void;
-  /** A cancellation of the job with this token has been committed. */
+  /** Called when a cancellation of the job with this token has been committed. */
   cancelled(token: string): void;
 }
 
@@ -119,8 +119,8 @@ export interface TransactOptions {
   commitsAtOnce?: boolean | undefined;
   /**
    * Whether the transaction continues or ends work that has begun, such as the renewal of a lease, the end of a job or a settlement. Urgent
-   * transactions are served before others, and one connection is reserved for them: otherwise new work would delay the transactions that
-   * free its own places. Default false.
+   * transactions are served before others, and one connection is reserved for them: otherwise new work would delay the very transactions
+   * that free connections. Default false.
    */
   isUrgent?: boolean | undefined;
 }
@@ -147,9 +147,9 @@ export interface Database {
    * statement rejects. If the second statement is made together with the first, the first may have been executed.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
-  /** Like `read`, under the shared role. */
+  /** Runs one statement as `read` does, but under the shared role. */
   readShared<T>(work: (db: Transaction) => Promise<T>): Promise<T>;
-  /** Like `transact`, under the shared role, for data that belongs to no single tenant. */
+  /** Runs a transaction as `transact` does, but under the shared role, for data that belongs to no single tenant. */
   transactShared<T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Calls `listener` after each commit of this process that woke `what`. Returns a function that unsubscribes. */
   onWake(what: string, listener: () => void): () => void;

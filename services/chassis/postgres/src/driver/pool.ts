@@ -90,7 +90,7 @@ export function openPool({
         done(null, connection);
       },
     },
-    // Otherwise knex writes bound values into error messages.
+    // Disabled, because knex would write bound values into error messages.
     compileSqlOnError: false,
     log: {
       debug: (message: unknown) => log?.debug({ knex: message }, 'database driver'),

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/kernel/telemetry/log';
 
 export type PreparedStatements = ReturnType<typeof preparedStatements>;
 
-/** Number of times that a text is sent before it is prepared, because a text that was made for one call is never sent again. */
+/** Number of times that a text is sent before it is prepared. A text that was made for one call never reaches this number. */
 const sendsBefore = 3;
 /** Maximum prepared statements; they take memory on every connection. */
 const maxPrepared = 200;

@@ -96,7 +96,7 @@ export function statementGroup(
     releaseConnection,
     transaction,
   });
-  // The functions of the pool's knex, but on this client.
+  // Has the functions of the pool's knex, and runs them on this client.
   const knex = Object.setPrototypeOf((table: string) => knex.queryBuilder().table(table), pool);
   knex.context = Object.create(knex.context, { client: { value: groupClient } });
 

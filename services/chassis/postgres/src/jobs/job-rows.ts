@@ -7,7 +7,10 @@ export interface TenantJob<Data = unknown> {
   tenantId: number;
   /** The data that was passed to `append`, serialized as JSON and parsed again. */
   data: Data;
-  /** 1 at the first claim and at the first claim after `retryLater`; increased by one at each retry, take-over or handover. */
+  /**
+   * Number of the attempt: 1 at the first claim and at the first claim after `retryLater`; increased by one at each retry, take-over or
+   * handover.
+   */
   attempt: number;
 }
 

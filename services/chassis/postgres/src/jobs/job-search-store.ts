@@ -15,7 +15,7 @@ const fewDue = 500;
 const atOnce = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at <= jobs.created_at`;
 const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at > jobs.created_at`;
 
-/** For few due jobs: the number of due jobs, and the tenants below their limit with a job that can run. */
+/** Query for few due jobs. It returns the number of due jobs, and the tenants below their limit with a job that can run. */
 const tenantsOfFewSql = `
   with due as materialized (
     select id, key, tenant_id from jobs
@@ -106,7 +106,7 @@ function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
     cross join lateral ${firstSql(walk, `walk.is_due and jobs.tenant_id = ${tenant} and ${walk.next}`)} as job)`;
 }
 
-/** For many due jobs. PostgreSQL evaluates recursive queries lazily, so the walks stop when the limit is reached. */
+/** Query for many due jobs. PostgreSQL evaluates recursive queries lazily, so the walks stop when the limit is reached. */
 const tenantsOfManySql = `
   with recursive ${walks.map(tenantsWalkSql).join(',')},
     found as (${walks.map(({ name }) => belowLimitSql(name)).join(' union ')})
@@ -231,7 +231,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Like `lockTenants` for one tenant, without waiting. Resolves to true if this transaction got the lock. */
+    /** Locks one tenant as `lockTenants` does, but does not wait. Resolves to true if this transaction got the lock. */
     async tryLockTenant(tenantId: number): Promise<boolean> {
       const [row] = await rows<{ locked: boolean }>(
         `select pg_try_advisory_xact_lock(${limitLock}, cast(:tenantId as integer)) as locked`,

@@ -20,7 +20,8 @@ export type JobRun<Data, Prepared = undefined> = TenantJob<Data> & {
   lease: Lease;
   /**
    * Ends this run, in the transaction `db` if given. The job keeps its place among the jobs of its key, and starts again after `delayMs`
-   * with these data, as at its first attempt. For a wait that is not a failure, such as for a suspended tenant, or that the data count.
+   * with these data, as at its first attempt. Use it for waits that are not failures, e.g. while the tenant is suspended, or that the
+   * handler counts in the data itself.
    * @throws LeaseLost when another process has the job
    */
   retryLater(data: Data, delayMs: number, db?: Transaction): Promise<void>;

@@ -109,7 +109,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Expires the leases of all other owners. Only for a process that is certainly the only one. */
+    /** Expires the leases of all other owners. Call it only in a process that is certainly the only one on this database. */
     async expireOtherLeases(owner: string): Promise<void> {
       await rows(
         `update jobs set lease_until = '-infinity' where kind = :kind and state = 'running' and lease_owner is distinct from :owner`,

@@ -28,7 +28,10 @@ export interface AppendedJob {
   id: number;
   /** Whether the job was claimed in this transaction and starts in this process right after the commit. Otherwise the job is queued. */
   claimed: boolean;
-  /** Number of jobs of its key that were queued before it, not counting the running job. Throw an error to roll the append back. */
+  /**
+   * Number of jobs of the key that were queued before the appended job, not counting the running job. Throw an error to roll the append
+   * back.
+   */
   ahead: number;
 }
 

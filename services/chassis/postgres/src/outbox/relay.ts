@@ -15,7 +15,7 @@ export interface OutboxRelayOptions {
   database: Database;
   bus: Pick<EventBus, 'publish'>;
   log: Logger;
-  /** Gets the gauge `parley_outbox_oldest_seconds`. */
+  /** The metrics to which the gauge `parley_outbox_oldest_seconds` is added. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
   /**
    * Whether no other process uses this database, as the lock of the embedded data folder guarantees. `start` then releases all claims, so
@@ -39,9 +39,9 @@ const drainMs = 10_000;
 const purgeEveryMs = 60 * 60_000;
 
 /**
- * Publishes a database's outbox: at least once, in order per key, and without keys waiting for each other. Rows are claimed in one short
- * transaction, published outside of any transaction, and deleted in the next transaction, which also claims the next rows. Any number of
- * relays may serve one outbox.
+ * Publishes a database's outbox: at least once, in order per key, and no key waits for another. Rows are claimed in one short transaction,
+ * published outside of any transaction, and deleted in the next transaction, which also claims the next rows. Any number of relays may
+ * serve one outbox.
  */
 export function outboxRelay({
   database,

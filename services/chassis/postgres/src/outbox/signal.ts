@@ -24,7 +24,7 @@ export function createSignal() {
       waited.abort(); // ends the timer
       next = Promise.withResolvers();
     },
-    /** Resolves after `durationMs` even if the signal is raised before, or at once when it is closed. */
+    /** Resolves after `durationMs`, even if the signal is raised earlier. Resolves at once when the signal is closed. */
     pause: (durationMs: number): Promise<void> => sleep(durationMs, closing.signal),
     /** Ends all waits and timers; later waits end at once. */
     close: (): void => closing.abort(),

@@ -12,7 +12,7 @@ export interface RecordingBus {
   readonly rejected: number;
   /** Decides the outcome of each call by resolving or rejecting. Default: accepts at once. */
   decide: (events: Envelope[]) => Promise<void>;
-  /** Resolves when `condition` holds, checked at each call and its end. */
+  /** Resolves when `condition` holds. It is checked at the beginning and at the end of each call. */
   until(condition: () => boolean): Promise<void>;
 }
 
