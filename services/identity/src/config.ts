@@ -48,8 +48,8 @@ export const identitySettings = {
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',
-      // Not zod's `default`, because the default depends on the number of cores, and the generated lists of settings
-      // must be the same everywhere.
+      // zod's `default` is not used: the default depends on the number of cores, and the generated lists of settings must be the same
+      // everywhere.
       positiveInt.optional().transform((count) => count ?? Math.max(1, Math.min(4, availableParallelism() - 1))),
       'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority. Half as many more places are for whoever is signed in, or signs in from an address that the account has used; there accounts are served in turn.',
       { without: 'cores − 1, 1 to 4' },

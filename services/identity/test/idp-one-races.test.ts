@@ -6,7 +6,7 @@ import { idpOneApp, newPerson } from './support/idp-one-app.ts';
 const from = (n: number) => ({ ...anonymous, ip: `198.51.100.${n}` });
 const acme = { id: 'acme', name: 'Acme Ltd' };
 
-/** Like `idpOneApp`, with two replicas that are called alternately. */
+/** Returns an `idpOneApp` with two replicas, which are called alternately. */
 async function onReplicas(t: Parameters<typeof idpOneApp>[0]) {
   const all = await idpOneApp(t);
   const apps = [all.app, await all.replica()];

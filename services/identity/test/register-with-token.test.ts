@@ -16,7 +16,7 @@ async function signUpSms(identity: IdentityApp, { phoneNumber }: RegisterInput) 
   return { id, token: await codeSentTo(identity, { phone }) };
 }
 
-/** Sends an invitation like an operator. */
+/** Sends an invitation as an operator does. */
 async function invitation(identity: IdentityApp, contact: Contact) {
   await identity.database.transactShared((db) => issueInvitation(identity.ports, db, contact));
   return { token: await tokenSentTo(identity, contact) };

@@ -25,7 +25,7 @@ export function accountStore({ knex }: SharedDb) {
   const now = knex.raw('parley_now()');
 
   return {
-    /** Finds the account linked to the identity, else the one with the email. */
+    /** Finds the account linked to the identity, else the account with the email. */
     async find(idpOneSubject: string, email: string | null): Promise<number | undefined> {
       const linked = await live().where({ idpOneSubject }).first('id');
       return (linked ?? (email === null ? undefined : await live().where({ email }).first('id')))?.id;

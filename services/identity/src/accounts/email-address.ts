@@ -33,8 +33,8 @@ function isDomain(domain: string): boolean {
 }
 
 /**
- * Reports whether no character is a compatibility variant (NFKC) of another one, like a full-width letter, or a sign
- * that NFC replaces by a letter, like KELVIN SIGN.
+ * Reports whether the text has no compatibility variant (NFKC) of another character, such as a full-width letter, and no sign that NFC
+ * replaces by a letter, such as KELVIN SIGN.
  */
 function isOfUsualLetters(text: string): boolean {
   const composed = text.normalize('NFC');

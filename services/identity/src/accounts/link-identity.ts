@@ -19,9 +19,9 @@ const ticketToken = z.object({ providerToken: ticketText });
 const passwordToken = z.object({ providerToken: newPassword });
 
 /**
- * Links a login method to the account. Returns true, also if the method is already linked.
- * @throws `conflict`: the identity belongs to another account, or the account has another identity; `invalid`;
- * `notImplemented`; `REAUTHENTICATE`; the errors of `exchangeTicket` and `withLockedSignIn`
+ * Links a login method to the account. Returns true, even if the method is already linked.
+ * @throws `conflict`: the identity belongs to another account, or the account has another identity; `invalid`; `notImplemented`;
+ * `REAUTHENTICATE`; the errors of `exchangeTicket` and `withLockedSignIn`
  */
 export async function linkIdentity(
   ports: Ports,
@@ -38,7 +38,7 @@ export async function linkIdentity(
 async function linkIdpOne(ports: Ports, request: CallerRequest, providerToken: string): Promise<void> {
   const { userId } = signedIn(request.caller);
   parseInput(ticketToken, { providerToken }, '');
-  // Checked before the exchange, so that a refused caller does not use up the ticket.
+  // The account is checked before the exchange, so that a refused caller does not use up the ticket.
   await withLockedAccount(ports, request, async () => undefined);
   const identity = await exchangeTicket(ports, request, providerToken);
   if (!identity) throw badRequest('Invalid or expired ticket');

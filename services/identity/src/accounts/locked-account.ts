@@ -6,7 +6,10 @@ import { requireRecent, withLockedSignIn } from '../sign-ins/locked-sign-in.ts';
 import { signedIn } from '../sign-ins/signed-in.ts';
 import { accountStore, type SignInMethods } from './account-store.ts';
 
-/** Like `withLockedSignIn`, but requires a recent sign-in and passes the account's login methods to `work`. @throws `REAUTHENTICATE` */
+/**
+ * Runs `work` as `withLockedSignIn` does, but requires a recent sign-in and passes the account's login methods to `work`.
+ * @throws `REAUTHENTICATE`
+ */
 export function withLockedAccount<T>(
   ports: Ports,
   request: CallerRequest,

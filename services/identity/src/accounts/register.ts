@@ -124,7 +124,9 @@ async function storeUser(ports: Ports, db: SharedDb, { caller, person, user, use
   });
 }
 
-/** Binds the sealed number to its user. The referral code is unique and never changes, and is known before the insert. */
+/**
+ * Returns the context that binds the sealed number to its user. The referral code is unique, never changes, and is known before the insert.
+ */
 export function idNoSealingContext(referralCode: string): string {
   return `identity.users.id_no:${referralCode}`;
 }

@@ -9,7 +9,7 @@ import { servedProvider } from './served-provider.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Removes a login method; also returns true if none of that kind is linked.
+ * Removes a login method. Returns true even if no method of that kind is linked.
  * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; the errors of `withLockedSignIn`
  */
 export async function unlinkIdentity(

@@ -24,7 +24,7 @@ export async function claimIdempotencyKey(
   const scope = scopeOf(caller, key, inAnyTenant);
   const other = scopeOf(caller, key, !inAnyTenant);
   const alsoUsedIn = caller.kind === 'user' && other.tenantId !== scope.tenantId ? other : undefined;
-  // Keyed, because the request may contain a password or code that could be guessed from a plain hash.
+  // The hash is keyed, because the request may contain a password or code that could be guessed from a plain hash.
   const requestHmac = await keys.hmac('idempotent-request', Buffer.from(requestSha256).toString('hex'));
   const claim = { ...scope, requestHmac, claimId, leaseMs: settings.idempotencyLeaseMs };
   const { useId, resultSealed } = await database.transactShared((db) => claimOrFind(db, claim, alsoUsedIn));

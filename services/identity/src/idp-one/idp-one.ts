@@ -16,7 +16,7 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
   });
   return {
     exchange: ticketExchange(settings, log),
-    /** Returns a signal that aborts when an exchange that begins now would time out, or when the given signal aborts. */
+    /** Returns a signal for an exchange that begins now. It aborts when the exchange would time out, or when the given signal aborts. */
     deadlineSignal: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     /** Waits for a slot; dispose of the result to release it. @throws DomainError the errors of `FairQueue` */
     async enterQueue({ address, user }: Requester, signal: AbortSignal): Promise<Disposable> {

@@ -48,7 +48,7 @@ export async function queueMessage(
     sealed: box.seal(JSON.stringify(message), sealingContextOf(id)).toString('base64'),
     expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
   };
-  // Delayed, because sending at once would slow down the response and so reveal that a message is sent.
+  // The message is delayed: sending at once would slow down the response and so reveal that a message is sent.
   await jobs(db).append({ kind: kindOf(queue), key: key ?? id, tenantId: noTenant, data, delayMs: sendAfterMs });
 }
 

@@ -30,7 +30,7 @@ export async function changePassword(ports: Ports, request: CallerRequest, input
   refuseEmail(newPassword, user.email, 'input.newPassword');
 
   const passwordHash = await ports.passwords.hash(newPassword, requester);
-  // Checked again, because the sign-in may have been revoked while the password was hashed.
+  // The sign-in is checked again, because it may have been revoked while the password was hashed.
   await withLockedSignIn(ports, request, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
     await userStore(db).update(userId, { passwordHash });

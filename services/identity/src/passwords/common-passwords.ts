@@ -3,7 +3,7 @@ import { normalizeText } from '../accounts/normalize-text.ts';
 
 let common: Set<string> | undefined;
 
-/** Looks among the 10,000 most common ones of 8 characters and more; see `common-passwords/README.md`. */
+/** Reports whether a password is among the 10,000 most common passwords of 8 or more characters; see `common-passwords/README.md`. */
 export function isCommonPassword(password: string): boolean {
   common ??= new Set(
     readFileSync(new URL('./common-passwords/list.txt', import.meta.url), 'utf8')

@@ -25,7 +25,7 @@ export async function forgotPasswordWithOtp(
   const requester = requesterOf(request);
   using _admission = await ports.passwords.admit(requester);
   const { newPassword, token } = parseInput(passwordReset, input);
-  // Hashed before the token is checked, so that valid and invalid tokens take the same time.
+  // The password is hashed before the token is checked, so that valid and invalid tokens take the same time.
   const passwordHash = await ports.passwords.hash(newPassword, requester);
 
   const reset = async (db: SharedDb, { userId, channel }: AttemptedToken) => {

@@ -56,9 +56,9 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
     },
   });
   const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
-  // Additional slots rather than reserved ones, which would be idle most of the time. Under load, the operating system
-  // shares the processors.
-  // Shared by account, because a requester who uses many networks still has only one account.
+  // Known requesters have additional slots. Reserved slots would be idle most of the time; under load, the operating system shares the
+  // processors. Accounts share these slots evenly, rather than networks, because a requester who uses many networks still has only one
+  // account.
   const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { user: {} } });
   const threads = workerPool(startHashThread);
 

@@ -9,8 +9,8 @@ import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validF
 import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
 
 /**
- * `guesses`: wrong attempts per code. The other two count per contact and purpose in 24 hours: issued codes or links,
- * and wrong attempts for all of them.
+ * `guesses`: wrong attempts per code. The other two limits apply per contact and purpose in 24 hours: one to issued codes and links, one to
+ * the wrong attempts at all of them.
  */
 const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
 

@@ -32,7 +32,7 @@ export async function withLockedSignIn<T>(
     const status = await userStore(db).lock(userId);
     if (status === undefined) throw unauthenticated();
     if (status === 'SUSPENDED') throw userSuspended();
-    // A separate statement after the lock, so that it sees what was committed while this transaction waited.
+    // A separate statement reads the sign-in after the lock, so that it sees what was committed while this transaction waited.
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();
     if (!whileLimited) requireComplete(signIn);

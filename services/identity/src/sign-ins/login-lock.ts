@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { clientNetwork } from '@parley/kernel/http/client-network';
 import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 
-/** Failures for one subject from one client network (IPv4 address or IPv6 /64) until the pair is locked. */
+/** Number of failures for one subject from one client network (IPv4 address or IPv6 /64) after which the pair is locked. */
 const failuresOfPair = 10;
 const pairLockMs = 15 * 60_000;
 /**
- * Failures for one subject in an hour until only networks that the account has used before may sign in. Attempts in
+ * Number of failures for one subject in an hour after which only networks that the account has used before may sign in. Attempts in
  * progress count as failures.
  */
 const failuresOfSubject = 50;
@@ -43,7 +43,7 @@ export function loginLock(keyValue: KeyValue) {
      * `locked`, the caller reports the outcome by a method below. @throws DomainError `unavailable` without the key-value store.
      */
     async countAttempt(subject: string, ip: string): Promise<LockState> {
-      // Checked before counting, so that attempts during a lock do not extend it.
+      // The lock is checked before counting, so that attempts during a lock do not extend it.
       if ((await keyValue.get(pairKeyOf('lock', subject, ip))) !== undefined) return 'locked';
       const answer = await keyValue.countAll([ofPair('tries', subject, ip), ofSubject('tries', subject)]);
       if (!answer.counted) return 'locked';

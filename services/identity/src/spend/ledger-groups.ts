@@ -4,7 +4,7 @@ interface Waiting<Change> {
   fail(error: unknown): void;
 }
 
-/** Concurrent groups: one executes while another one's commit is written. */
+/** Number of concurrent groups: one executes while the commit of the other is written. */
 const groupsAtOnce = 2;
 const maxInGroup = 500;
 

@@ -118,7 +118,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
     settleLapsed: (tenantId: number): Promise<number> =>
       database.transact(tenantId, async (db) => {
         const { reservations, usage } = storesOf(db);
-        // Both are sent in one packet and run in this order.
+        // Both statements are sent in one packet and run in this order.
         const first = [boundWaits(db, lapsedWaitMs), lock(db, tenantId)];
         const [lapsed] = await Promise.all([reservations.listLapsed(lapsedAtOnce), ...first]);
         const assumed = { estimated: true, served: true, leaseEnded: true };

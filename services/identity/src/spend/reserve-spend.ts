@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import { meteredCall } from './spend-call.ts';
 
 /**
- * Reserves the cost of a model call, also for a suspended tenant, because its running turns continue.
+ * Reserves the cost of a model call, even for a suspended tenant, because its running turns continue.
  * @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED`
  */
 export async function reserveSpend(

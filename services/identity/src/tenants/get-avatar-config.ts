@@ -9,7 +9,7 @@ export async function getAvatarConfig({ database }: Ports, { caller }: TenantReq
   return database.transact(tenantId, (db) => avatarConfigStore(db).get());
 }
 
-/** Like `getAvatarConfig`, for services, which call on behalf of a tenant and not of a person. */
+/** Returns the same as `getAvatarConfig`, for services, which call on behalf of a tenant and not of a person. */
 export async function tenantAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
   return database.transact(caller.tenantId, (db) => avatarConfigStore(db).get());
 }

@@ -11,8 +11,8 @@ export interface FoundTenant extends Tenant {
 }
 
 /**
- * Returns a tenant, also a deleted one. Only services without a tenant of their own may read any tenant; for all other
- * callers, tenants other than their own are `notFound`.
+ * Returns a tenant, even a deleted one. Only services without a tenant of their own may read any tenant; for all other callers, tenants
+ * other than their own are `notFound`.
  */
 export async function getTenant(
   { database }: Ports,

@@ -16,9 +16,8 @@ export interface LockedTenant {
 }
 
 /**
- * Like `withLockedSignIn`, but also locks the tenant.
- * @throws `NO_TENANT`: the tenant is deleted, or the user is not a member; `conflict`: the sign-in has switched to
- * another tenant
+ * Runs `work` as `withLockedSignIn` does, and also locks the tenant.
+ * @throws `NO_TENANT`: the tenant is deleted, or the user is not a member; `conflict`: the sign-in has switched to another tenant
  */
 export async function withLockedTenant<T>(
   ports: Ports,

@@ -4,7 +4,10 @@ const periodS = 30;
 
 export const newSecret = (): string => generateSecret();
 
-/** Returns the URI that authenticator apps read from a QR code. All apps assume these parameters, but some require them. */
+/**
+ * Returns the URI that authenticator apps read from a QR code. These parameters are the default of all apps, but some apps require that the
+ * URI has them.
+ */
 export function otpauthUri(secret: string, account: string): string {
   const uri = generateURI({ issuer: 'Parley', label: account.replaceAll(':', ' '), secret });
   return `${uri}&algorithm=SHA1&digits=6&period=${periodS}`;

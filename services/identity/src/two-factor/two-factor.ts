@@ -24,7 +24,7 @@ export async function consumeCode(
     await store.countWrongCode(userId);
     return false;
   }
-  // Not counted as a guess: the code was valid, and clients may send a request twice.
+  // A repeated code does not count as a guess: it was valid, and clients may send a request twice.
   if (lastStep !== null && step <= lastStep) return false;
   await store.acceptCode(userId, step);
   return true;

@@ -6,7 +6,10 @@ export function codeOf({ clock }: Pick<Ports, 'clock'>, secret: string, steps = 
   return generateSync({ secret, epoch: Math.floor(clock().getTime() / 1000) + 30 * steps });
 }
 
-/** Holds the clock of codes still, so that no test depends on the second that it runs in. @returns how to move it by time steps. */
+/**
+ * Holds the clock of codes still, so that no test depends on the second that it runs in. @returns a function that moves the clock by time
+ * steps.
+ */
 export function holdClock(ports: Ports): (steps: number) => void {
   let nowMs = Date.UTC(2031, 4, 7, 12);
   ports.clock = () => new Date(nowMs);
