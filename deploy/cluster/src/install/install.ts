@@ -8,6 +8,7 @@ import { type ClusterFolders, clientEnv } from '../folders.ts';
 import { runningNodes } from '../images/load-images.ts';
 import { exclusively } from '../lock.ts';
 import { startEngines } from './engines.ts';
+import { undoInterrupted } from './interrupted.ts';
 import { isReady, type Kubectl, openKubectl, runProgram } from './kubectl.ts';
 import { startOutside } from './outside.ts';
 import { engineFolders, folderOf, installLockOf } from './places.ts';
@@ -96,14 +97,12 @@ async function installLocked({ folders, tag, signal, say }: InstallOptions): Pro
     metadata: { name: release, namespace },
     stringData: secrets,
   });
-  await undoInterrupted(
-    kubectl,
-    nodes.map(({ name }) => name),
-  );
+  await undoInterrupted(kubectl, release, nodes);
   const helm = openHelm(folders, kubectl);
   const begun = performance.now();
   await withinTime(kubectl, 'the hooks of the install', readyWithinMs, () =>
-    helm('upgrade', '--install', release, chart, ...valueArgs(values), '--timeout', '15m'),
+    // A killed story may have scaled a unit with kubectl.
+    helm('upgrade', '--install', release, chart, ...valueArgs(values), '--force-conflicts', '--timeout', '15m'),
   );
   const hooks = seconds(begun);
   say(`helm install returned after ${hooks} s, hooks included`);
@@ -120,16 +119,6 @@ async function installLocked({ folders, tag, signal, say }: InstallOptions): Pro
   };
   writeFileSync(fileOf(folders), JSON.stringify(installed, null, 2), { mode: 0o600 });
   return installed;
-}
-
-/**
- * Undoes what an interrupted install or story leaves: a pending change, for which Helm refuses every other change of the release, and
- * cordoned nodes, on which pods do not start. Helm's next change starts from the revision before the pending one.
- */
-async function undoInterrupted(kubectl: Kubectl, nodes: string[]): Promise<void> {
-  const pending = `owner=helm,name=${release},status in (pending-install,pending-upgrade,pending-rollback)`;
-  await kubectl.run(['delete', 'secrets', '--selector', pending]);
-  await kubectl.run(['uncordon', ...nodes]);
 }
 
 /** Resolves when each Deployment has the requested number of pods, all ready and of its newest version. */
