@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@parley/servers/root';
-import { hostAddress } from '../src/addresses.ts';
+import { dnsService, hostAddress } from '../src/addresses.ts';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
+import { readNodes } from '../src/nodes.ts';
 import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
-import { reachedFrom } from './support/reach.ts';
+import { listenIn, reachedFrom, startNeighbour, type Target } from './support/reach.ts';
 import { startStranger } from './support/stranger.ts';
 import { startWorld } from './support/world.ts';
 
@@ -21,13 +22,11 @@ const ports = { public: 4000, graph: 4001, rpc: 50_051, ops: 9464 };
 const { units }: { units: ChartUnit[] } = JSON.parse(
   readFileSync(join(root, 'charts/parley/files/units.json'), 'utf8'),
 );
-interface Target {
-  name: string;
-  address: string;
-}
+/** Ports of a node's programs: kubelet, its health, metrics and health of kube-proxy, and health of kube-router. */
+const nodePorts = [10_250, 10_248, 10_249, 10_256, 20_244];
 
 /** Everything that listens: each port of a pod of each unit, the engines, the API of the cluster, the world. */
-async function targets({ kubectl, installed }: Cluster, world: string): Promise<Target[]> {
+async function targets({ kubectl, installed, folders }: Cluster, world: string): Promise<Target[]> {
   const pods = (await kubectl.pods()).filter(isReady);
   const ofUnits = units.flatMap(({ name, serves }) => {
     const ip = pods.findLast((pod) => unitOf(pod) === name)?.status.podIP ?? '';
@@ -49,8 +48,12 @@ async function targets({ kubectl, installed }: Cluster, world: string): Promise<
     { name: 'the model', address: new URL(installed.modelUrl).host },
     { name: 'the API of the cluster', address: `${hostAddress}:6443` },
     { name: 'the world', address: world },
+    { name: 'DNS by UDP', address: `${dnsService}:53`, protocol: 'udp' as const },
   ];
-  return [...ofUnits, ...ofEngines, ...others];
+  const ofNodes = readNodes(folders).flatMap(({ name, address }) =>
+    nodePorts.map((port) => ({ name: `${name} ${port}`, address: `${address}:${port}` })),
+  );
+  return [...ofUnits, ...ofEngines, ...others, ...ofNodes];
 }
 
 /** What a unit is to reach, by the chart's table and the values of this installation. */
@@ -58,7 +61,13 @@ function expected({ name, uses, engines, callsOut }: ChartUnit): string[] {
   const used = uses.map(({ unit, endpoint }) => `${unit} ${endpoint}`);
   const own = engines.filter((engine) => engine !== 'telemetry');
   return [
-    ...new Set([...used, ...own, ...(callsOut ? ['the world'] : []), ...(name === 'agent' ? ['the model'] : [])]),
+    ...new Set([
+      'DNS by UDP',
+      ...used,
+      ...own,
+      ...(callsOut ? ['the world'] : []),
+      ...(name === 'agent' ? ['the model'] : []),
+    ]),
   ].toSorted();
 }
 
@@ -68,7 +77,12 @@ clusterStory('each unit reaches what the chart names for it, and nothing else', 
     await cluster.upgrade({ 'networkPolicy.enabled': false });
     t.teardown(() => cluster.upgrade());
   }
-  const all = await targets(cluster, await startWorld(t));
+  // The next story makes the same namespace, so this one waits until its own is removed.
+  t.teardown(() => kubectl.run(['delete', 'namespace', 'strangers', '--ignore-not-found', '--timeout=120s']));
+  const stranger = await startStranger(t, cluster);
+  const ofStranger = await listenIn(t, stranger);
+  t.deepEqual(await reachedFrom(stranger.kubectl, stranger.name, ofStranger), ['stranger by TCP', 'stranger by UDP']);
+  const all = [...(await targets(cluster, await startWorld(t))), ...ofStranger];
   let [tried, reached] = [0, 0];
   for (const unit of units) {
     // The pod that is no target itself, so that another one of the same unit is a stranger, too.
@@ -90,4 +104,11 @@ clusterStory("a stranger's pod reaches the public ports alone", 5, async (t, clu
   const found = await reachedFrom(pod.kubectl, pod.name, all);
   t.deepEqual(found, open.toSorted());
   t.log(`${all.length} ports tried by a stranger, open: ${found.join(', ')}`);
+});
+
+clusterStory('a host of another network reaches nothing of the cluster', 5, async (t, cluster) => {
+  const neighbour = await startNeighbour(t);
+  const all = (await targets(cluster, '')).filter(({ name }) => name !== 'the world');
+  t.deepEqual(await neighbour.reached([...all, neighbour.machine]), [neighbour.machine.name]);
+  t.log(`${all.length} ports tried by a host of another network, none is open`);
 });

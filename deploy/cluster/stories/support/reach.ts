@@ -1,25 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { listen } from '@parley/kernel/http/listen';
+import { exec } from '@parley/servers/exec';
+import { eventually } from '@parley/testing/eventually';
+import type { ExecutionContext } from 'ava';
+import { podsRange, servicesRange } from '../../src/addresses.ts';
 import type { Kubectl } from '../../src/install/kubectl.ts';
+
+export interface Target {
+  name: string;
+  /** `host:port`. */
+  address: string;
+  /** Default: tcp. A UDP target is reached if it answers. */
+  protocol?: 'udp';
+}
 
 /** Long enough for a busy machine; what a policy drops takes as long. */
 const connectTimeoutMs = 5_000;
+/** A DNS query for the name servers of the root, which DNS servers answer as well as servers that answer anything. */
+const datagram = '0000010000010000000000000000020001';
 
 const script = `
 const { connect } = require('node:net');
+const { createSocket } = require('node:dgram');
 const targets = JSON.parse(process.argv[1]);
-const reach = ({ name, address }) => new Promise((resolve) => {
-  const [host, port] = address.split(':');
-  const socket = connect({ host, port: Number(port), timeout: ${connectTimeoutMs} });
-  const end = (reached) => { socket.destroy(); resolve(reached ? [name] : []); };
-  socket.on('connect', () => end(true)).on('error', () => end(false)).on('timeout', () => end(false));
+const tcp = (host, port, end) => {
+  const socket = connect({ host, port, timeout: ${connectTimeoutMs} });
+  const close = (reached) => { socket.destroy(); end(reached); };
+  socket.on('connect', () => close(true)).on('error', () => close(false)).on('timeout', () => close(false));
+};
+const udp = (host, port, end) => {
+  const socket = createSocket('udp4');
+  const close = (reached) => { clearTimeout(timer); socket.close(); end(reached); };
+  const timer = setTimeout(() => close(false), ${connectTimeoutMs});
+  socket.on('message', () => close(true)).on('error', () => close(false));
+  socket.connect(port, host, () => socket.send(Buffer.from('${datagram}', 'hex')));
+};
+const reach = ({ name, address, protocol }) => new Promise((resolve) => {
+  const [, host, port] = /^(.*):(\\d+)$/.exec(address);
+  (protocol === 'udp' ? udp : tcp)(host, Number(port), (reached) => resolve(reached ? [name] : []));
 });
 Promise.all(targets.map(reach)).then((all) => console.log(JSON.stringify(all.flat())));`;
 
-/** The names of those that accept a connection from within a pod, sorted. */
-export async function reachedFrom(
-  kubectl: Kubectl,
-  pod: string,
-  targets: { name: string; address: string }[],
-): Promise<string[]> {
-  const output = await kubectl.run(['exec', pod, '--', 'node', '-e', script, JSON.stringify(targets)]);
+/** Returns the sorted names of the targets that can be reached from within a pod. */
+export function reachedFrom(kubectl: Kubectl, pod: string, targets: Target[]): Promise<string[]> {
+  return reachedBy((args) => kubectl.run(['exec', pod, '--', 'node', ...args]), targets);
+}
+
+/** @param run runs Node with these arguments, and returns its stdout */
+async function reachedBy(run: (args: string[]) => Promise<string>, targets: Target[]): Promise<string[]> {
+  const output = await run(['-e', script, JSON.stringify(targets)]);
   return (JSON.parse(output) as string[]).toSorted();
+}
+
+const listener = `
+const { createServer } = require('node:net');
+const { createSocket } = require('node:dgram');
+createServer((socket) => socket.on('error', () => undefined).end()).listen(8080, '::');
+const socket = createSocket('udp4');
+socket.on('message', (_, { port, address }) => socket.send('answer', port, address)).bind(8081);
+setTimeout(() => process.exit(), 600_000);`;
+
+/**
+ * Starts servers in a pod until the end of the test.
+ * @returns their targets: by TCP, by UDP, and by the link-local IPv6 address that Linux gives a link by itself
+ */
+export async function listenIn(
+  t: Pick<ExecutionContext, 'teardown'>,
+  { kubectl, name }: { kubectl: Kubectl; name: string },
+): Promise<Target[]> {
+  const ending = new AbortController();
+  const exit = kubectl.run(['exec', name, '--', 'node', '-e', listener], { signal: ending.signal });
+  exit.catch(() => undefined); // it is killed at the end of the test
+  t.teardown(() => ending.abort());
+  const { status } = await kubectl.get<{ status: { podIP: string } }>('pod', name);
+  const mac = await kubectl.run(['exec', name, '--', 'node', '-p', 'os.networkInterfaces().eth0[0].mac']);
+  const targets: Target[] = [
+    { name: `${name} by TCP`, address: `${status.podIP}:8080` },
+    { name: `${name} by UDP`, address: `${status.podIP}:8081`, protocol: 'udp' },
+    { name: `${name} by IPv6`, address: `${linkLocal(mac.trim())}%eth0:8080` },
+  ];
+  await eventually('the servers in the pod listen', async () => (await reachedFrom(kubectl, name, targets)).length > 1);
+  return targets;
+}
+
+/** Returns the IPv6 address that Linux forms from a MAC address (RFC 4291, appendix A). */
+function linkLocal(mac: string): string {
+  const [first = 0, ...rest] = mac.split(':').map((byte) => Number.parseInt(byte, 16));
+  const bytes = [first ^ 2, ...rest.slice(0, 2), 0xff, 0xfe, ...rest.slice(2)];
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `fe80::${hex.match(/.{4}/gu)?.join(':')}`;
+}
+
+/** Addresses for benchmarks (RFC 2544), so that no network of this machine has them. */
+const neighbourLink = { name: 'parley-neighb', machine: '198.18.88.1', host: '198.18.88.2' };
+
+/**
+ * Starts a host of another network of this machine, with routes to the cluster.
+ * @returns a function that returns the names of the targets that it reaches, and a target on this machine outside the cluster
+ */
+export async function startNeighbour(t: Pick<ExecutionContext, 'teardown'>) {
+  const { name, machine, host } = neighbourLink;
+  const holder = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', '--net', 'sleep', 'infinity'], {
+    stdio: 'ignore',
+  });
+  const ended = once(holder, 'exit');
+  t.teardown(async () => {
+    holder.kill('SIGKILL'); // its namespace and the link end with it
+    await ended;
+  });
+  const pid = String(holder.pid);
+  const namespaceOf = (process: string) => readlinkSync(`/proc/${process}/ns/net`);
+  await eventually('the host has a network namespace', () => namespaceOf(pid) !== namespaceOf('self'));
+  const inside = (...args: string[]) => exec('nsenter', ['--net', '--target', pid, ...args]);
+  await exec('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
+  await exec('ip', ['addr', 'add', `${machine}/30`, 'dev', name]);
+  await exec('ip', ['link', 'set', name, 'up']);
+  await inside('ip', 'addr', 'add', `${host}/30`, 'dev', 'eth0');
+  await inside('ip', 'link', 'set', 'eth0', 'up');
+  for (const range of [podsRange, servicesRange]) await inside('ip', 'route', 'add', range, 'via', machine);
+  const server = createServer((socket) => void socket.on('error', () => undefined).end());
+  const address = await listen(server, 0, machine);
+  t.teardown(() => server.close());
+  return {
+    machine: { name: 'this machine', address },
+    reached: (targets: Target[]) => reachedBy((args) => inside(process.execPath, ...args), targets),
+  };
 }
