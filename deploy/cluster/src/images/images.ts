@@ -46,10 +46,11 @@ async function buildAndLoad(
   const checkout = commit === undefined ? root : filesOf(commit, join(store, 'checkout'));
   const { tag, images } = await buildImages({ buildah, checkout, installed: root, folder, units, signal, say });
   await loadImages(tag, images, { folders, buildah, folder, signal, say });
-  await pruneImages(
-    buildah,
-    images.map(({ image }) => image),
-  );
+  const current = images.map(({ image }) => image);
+  await pruneImages(buildah, current).catch((error: unknown) => {
+    signal.throwIfAborted();
+    say(`old images were not deleted: ${error instanceof Error ? error.message : error}`);
+  });
   return { tag, checkout };
 }
 
