@@ -139,7 +139,7 @@ OTEL_SERVICE_NAME: {{ printf "parley-%s" $unit.name }}
 {{- else if eq .endpoint "public" }}
 {{ .setting }}: "http://{{ $name }}-{{ .unit }}.{{ $root.Release.Namespace }}.svc:{{ $root.Values.service.port }}"
 {{- else }}
-{{- /* By the headless Service too, so that gateways resolve all pods. */}}
+{{- /* Gateways also use the headless Service, so that they resolve all pods. */}}
 {{ .setting }}: "http{{ if $mesh }}s{{ end }}://{{ $name }}-{{ .unit }}-rpc.{{ $root.Release.Namespace }}.svc:{{ include "parley.port" "graph" }}"
 {{- end }}
 {{- end }}

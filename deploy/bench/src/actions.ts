@@ -17,18 +17,21 @@ import { type BenchOptions, limits, openPlace } from './processes.ts';
 /** Response time of the bench's slow server; the others respond at once. */
 const slowMs = 250;
 const slowCalls = 200;
-/** Tenants that call a server that never responds. */
+/** The number of tenants that call a server that never responds. */
 const hangingTenants = 60;
-/** Calls of each such tenant; more than the maximum number of concurrent calls to one target. */
+/** The number of calls by each tenant in `hangingTenants`; more than the maximum number of concurrent calls to one target. */
 const hangingCalls = 10;
-/** Calls after which V8 has compiled most of the code of a call. */
+/** The number of warm-up calls. After these, V8 has compiled most of the code of a call. */
 const warmUp = 2_000;
 const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-65535' };
 /** Each tenant has its own IP address, because accounts are throttled by address. */
 const trustedProxy = { TRUSTED_PROXIES: '127.0.0.1/32' };
 const answer = { found: Array.from({ length: 20 }, (_, n) => ({ id: n, name: `The item with the number ${n}` })) };
 
-/** Measures calls of custom actions and tools by the mesh of processes on real servers, alone and beside 200 calls to a slow server. */
+/**
+ * Measures the calls that a mesh of processes on real servers makes to custom actions and tools: alone, and while 200 calls to a slow
+ * server are running.
+ */
 export function actionsFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('actions', options, async (servers) => {
     const { say, short } = options;
@@ -131,8 +134,8 @@ function callerOf(
 }
 
 /**
- * Compares times of whole calls with plain requests through the same outbound guard in the bench's process: one at a time, and sixteen at a
- * time.
+ * Compares the durations of whole calls with those of plain requests. The bench's process sends the plain requests itself, through the same
+ * outbound guard. Both are measured one at a time and sixteen at a time.
  */
 async function callFigures(
   { rounds, short, say }: BenchOptions,
@@ -191,8 +194,8 @@ async function callFigures(
 }
 
 /**
- * Measures calls of other tenants, four at a time: alone, while one tenant has 200 calls to a slow server, and while many tenants call a
- * server that never responds.
+ * Measures calls of other tenants, four at a time, in three situations: alone, while one tenant has 200 calls to a slow server, and while
+ * many tenants call a server that never responds.
  */
 async function neighbourFigures(
   { rounds, short, say }: BenchOptions,

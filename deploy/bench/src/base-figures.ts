@@ -10,7 +10,7 @@ import type { BenchOptions } from './processes.ts';
 
 interface Answer {
   ms: number;
-  /** The keys of the chunks found. */
+  /** The keys of the chunks that the search found. */
   keys: string[];
 }
 
@@ -20,12 +20,12 @@ const topK = 20;
 const exactly = 2 ** 31 - 2;
 const byIndex = 1;
 const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLimit });
-/** Warm-up queries: after these, the often-read pages of the index are in memory. */
+/** Number of warm-up queries. After these, the often-read pages of the index are in memory. */
 const warmUpQuestions = 200;
 
 /**
- * Measures the time of a whole search over all chunks and by the index, the share of the best chunks that the index finds, and, for prose,
- * the additional time of a keyword search.
+ * Measures the durations of whole searches: over all chunks, and by the index. Also measures the share of the best chunks that the index
+ * finds and, for prose, the additional time of a keyword search.
  */
 export async function baseFigures(
   database: Database,
@@ -45,7 +45,7 @@ export async function baseFigures(
     const at = (q: number) => medianOf(answers, (round) => msAt(round, q));
     figures.push(figure(`${name}, ${how}, p50`, at(0.5), 'ms', goal), figure(`${name}, ${how}, p99`, at(0.99), 'ms'));
   };
-  /** Measures searches as the service does them for a base of this size, compared with vector search alone. */
+  /** Measures searches with keywords (`HYBRID`), and compares them with vector searches alone. */
   const byWords = async (how: string, limit: number) => {
     if (!base.isProse) return;
     await ask(rounds * count, count, limit, 'HYBRID');
@@ -62,13 +62,14 @@ export async function baseFigures(
     figures.push(figure(`${name}, ${how}, HYBRID over COSINE, p50`, ratio, '×'));
   };
 
-  // The service compares all chunks of a small base. For a large base that is slow, and only gives the reference for the index.
+  // For a small base, the service compares the query with all chunks. For a large base this would be slow; here it only gives the reference
+  // with which the index is compared.
   const isSmall = chunks <= exactLimit;
   if (isSmall) await ask(rounds * count, count, exactly);
   const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
   times('exact', exact, isSmall ? goalOf(chunks) : {});
   if (isSmall) await byWords('exact', exactly);
-  // The service never uses the index for a small base, and measuring it among many other chunks would be slow.
+  // The service never uses the index for a small base. If its partition contains other bases, too, measuring the index would be slow.
   if (isSmall && !isAlone) return figures;
   await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
   const indexed = await asRounds(byIndex);

@@ -41,7 +41,11 @@ export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
     return { client, base: await createKnowledgeBase(client) };
   };
 
-  /** Measures a new tenant's queries, and small documents from upload until they are parsed; at least one document. */
+  /**
+   * Measures a new tenant's queries, and how long its small documents take from upload until they are parsed.
+   * @param documents the number of documents
+   * @param goesOn returns false to end the measurement early, after at least one document
+   */
   async function neighbour(documents: number, goesOn = () => true): Promise<Times> {
     const { client, base } = await tenant();
     const times: Times = { queries: [], documents: [] };

@@ -4,7 +4,7 @@ import { type BenchOptions, limits, startChild } from './processes.ts';
 import { passage } from './prose.ts';
 import { gapOf, type LoopGap, measuresGaps, passedThrough, quantileOf } from './vectors.ts';
 
-/** Measures how long `embed` of 100 passages blocks the event loops of the gateway and knowledge processes. */
+/** Measures how long `embed` of 100 passages blocks the event loop of the gateway, and that of knowledge. */
 export async function embedFigures(databaseUrl: string, options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   const [warmUp, count] = short ? [1, 2] : [30, 30];

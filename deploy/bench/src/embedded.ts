@@ -115,7 +115,7 @@ async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows
          FROM sessions, generate_series(0, cast($4 AS integer) - 1) AS at`,
       [tenantId, agentId, sessions, messagesOfSession],
     );
-    // The same update as at the end of a session.
+    // Stores the same totals as the end of a session does.
     await database.query(
       `UPDATE sessions SET (tokens_in, tokens_out, cost_usd) = (
          SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM messages

@@ -26,8 +26,9 @@ export function sharedNowMs(): number {
 const perTransaction = 100;
 
 /**
- * Measures latency from the commit of an event to its effect in another process, and events per second, through outbox, relay, Kafka and
- * consumer: without an inbox, and with an inbox mark committed for each event. The relay is in this process.
+ * Measures how long an event takes from its commit to its effect in another process, and how many events per second take effect. Events
+ * pass through the outbox, the relay, Kafka and the consumer. Both are measured without an inbox, and with an inbox mark that is committed
+ * for each event. The relay runs in this process.
  */
 export async function eventFigures(url: string, brokerList: string, options: BenchOptions): Promise<Figure[]> {
   const [single, flood] = options.short ? [3, 200] : [100, 6_000];
@@ -58,7 +59,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
     return sharedNowMs();
   }
 
-  /** Waits until all committed events are handled. @returns the time of the last one */
+  /** Waits until all committed events are handled. @returns the time at which the last one was handled */
   async function allTaken(): Promise<number> {
     while (taken.size < next) await once(consumer.child, 'message');
     return lastAt;

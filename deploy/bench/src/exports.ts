@@ -10,7 +10,10 @@ const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
 const concurrency = 2;
 const sampleMs = 10;
 
-/** Measures study kits, each rendered in its own process like in the export service: renders, memory of a process, pages and bytes. */
+/**
+ * Measures the rendering of study kits, each in its own process as in the export service: durations, memory of the process, pages and
+ * bytes.
+ */
 export async function exportsFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const many = (count: number) => (short ? Math.ceil(count / 100) : count);
   const arabic = Array.from({ length: many(1_000) }, () => scripts.arabic.join(' ').repeat(8).slice(0, 1_000));
@@ -66,7 +69,7 @@ async function caseFigures(
   ];
 }
 
-/** Measures renders of a short session with the concurrency of one unit. */
+/** Measures how many short sessions one unit renders per minute with its concurrency. */
 async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   const content = made.prepare(contentOf(conversation(30)));
   const each = short ? 2 : 30;

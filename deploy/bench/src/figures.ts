@@ -1,4 +1,4 @@
-/** Units and their number of decimals. `×`: a ratio to another figure of the same run. */
+/** The units of figures, each with its number of decimals. `×` is a ratio to another figure of the same run. */
 const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0, '/min': 0, '/turn': 1, 'in all': 1 };
 export type Unit = keyof typeof decimals;
 

@@ -184,7 +184,7 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
     figure('CPU of a request', of('cpuMs'), 'ms'),
     figure(`CPU of a request, ${over}`, ratio('cpuMs'), '×'),
     ...(hive ? overHive : []),
-    // The p99 relative to the p50 of the machine itself, as a baseline for the next figures.
+    // The p99 relative to the p50 of the same query shows how much this machine varies: a baseline for the next figures.
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
     figure('never-seen operation, p99, over the warm p50', freshAt(0.99) / of('p50'), '×', { goal: 3 }),
@@ -192,7 +192,7 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
   ];
 }
 
-/** Measures the rate limit check of a request: counted in this process, or in Redis with `redisUrl`. */
+/** Measures the duration of a request's rate limit check, which counts in this process or, with `redisUrl`, in Redis. */
 export async function throttleFigures({ short }: BenchOptions, redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());

@@ -13,9 +13,9 @@ import type { BenchOptions } from './processes.ts';
 const maxAtOnce = 16;
 
 /**
- * Starts LangGraph's Agent Server in memory (`langgraph dev`) with a graph of one node that calls the model. Undefined if this machine cannot
- * install it.
+ * Starts LangGraph's Agent Server in memory (`langgraph dev`). Its graph has one node, which calls the model.
  * @param folder the folder for its files
+ * @returns undefined if this machine cannot install the server
  */
 export async function startLangGraph(modelUrl: string, folder: string, options: BenchOptions) {
   const installed = await installOther('langgraph', options);

@@ -9,7 +9,8 @@ import type { BenchOptions } from './processes.ts';
 const clients = 16;
 
 /**
- * Measures calls per second that identity's ledger reserves and settles by gRPC, as for the agent service: for one tenant, and for many.
+ * Measures how many calls per second identity's ledger reserves and settles over gRPC, as it does for the agent service: for one tenant,
+ * and for many.
  */
 export async function ledgerFigures(
   { rounds, short, say }: BenchOptions,

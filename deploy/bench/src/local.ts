@@ -43,7 +43,10 @@ export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls,
   const direct = () => modelFirstChunkMs(modelUrl, content);
   const whole = async (index: number) => talkers[index % people]?.firstChunkMs(content) ?? Number.NaN;
 
-  /** Measures both paths alternately after a warm-up, and subtracts their quantiles in each round. */
+  /**
+   * Measures direct calls of the model server and whole turns alternately, after a warm-up. The returned function gives the difference of
+   * their quantiles: the median of all rounds.
+   */
   async function added(measure: (path: typeof whole) => Promise<number[]>) {
     const round = async () => ({ own: await measure(direct), whole: await measure(whole) });
     await round();

@@ -21,7 +21,7 @@ const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count 
 
 /** A price so low that no tenant comes near its monthly spend cap. */
 const usdPerToken = 1e-9;
-/** Calls after which V8 has compiled most of the code of a call. */
+/** The number of warm-up calls. After these, V8 has compiled most of the code of a call. */
 const warmUp = 12_000;
 
 /** A number of concurrent calls and the goals for them. */
@@ -100,7 +100,10 @@ async function caller(owners: Client[]) {
   return Object.assign(call, { made: () => made });
 }
 
-/** Compares times of whole calls with direct calls of the model server by the same client: one, sixteen and sixty-four at a time. */
+/**
+ * Compares the durations of whole calls with those of requests that the same client sends to the model server itself: one, sixteen and
+ * sixty-four at a time.
+ */
 async function callFigures(
   options: BenchOptions,
   { modelUrl }: StartedMesh,
@@ -110,7 +113,7 @@ async function callFigures(
   const { rounds, short, say } = options;
   const direct = () => modelAnswerMs(modelUrl, prompt);
 
-  /** Durations of calls with `count` at a time, calls per second, and the mesh's CPU time for each call in ms. */
+  /** Returns the durations of calls with `count` at a time, the calls per second, and the mesh's CPU time per call in ms. */
   async function period(one: () => Promise<number>, count: number, calls: number) {
     const before = cpuOf(roots);
     const begunAt = performance.now();

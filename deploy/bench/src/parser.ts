@@ -30,8 +30,8 @@ interface Case {
 }
 
 /**
- * Measures documents that are parsed in their own process with limits, compared with the library alone, and other documents beside
- * malicious files.
+ * Measures documents that are parsed in their own process with limits, and compares them with the library alone. Also measures how long
+ * other documents take while malicious files are parsed.
  */
 export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
   const cases = await casesOf(options);

@@ -8,7 +8,10 @@ import { type BenchOptions, type Child, startChild } from './processes.ts';
 /** A message of `beside/loop-gap.ts`: the longest times between two iterations of an event loop. */
 export interface LoopGap {
   gapMs: number;
-  /** The CPU time of its thread, without the time that it waited for a processor. */
+  /**
+   * The longest CPU time of the thread between two iterations. Unlike `gapMs`, it excludes the time for which the thread waited for a
+   * processor.
+   */
   busyMs: number;
 }
 
@@ -16,7 +19,7 @@ export interface LoopGap {
 export const measuresGaps = { flags: [`--import=${pathToFileURL(join(import.meta.dirname, 'beside/loop-gap.ts'))}`] };
 
 export const passedThrough = 'query ($texts: [String!]!) { embed(texts: $texts) { vectors } }';
-/** A query that the gateway must serialize itself, because it selects by a fragment. */
+/** The gateway must serialize the response to this query itself, because the query selects by a fragment. */
 const written = 'query ($texts: [String!]!) { ... { embed(texts: $texts) { vectors } } }';
 
 export function vectorsAnswer(count: number, dimensions: number): string {

@@ -114,7 +114,7 @@ async function startVoice() {
   return {
     speak,
     memory,
-    /** Samples the memory. The returned function stops that and returns the peak in MB. */
+    /** Samples the memory. The returned function stops the sampling and returns the peak in MB. */
     peak(): () => number {
       let peakMb = 0;
       const timer = setInterval(() => {

@@ -1,9 +1,10 @@
-# What `install.sh` of a program built by Go uses. Go's caches are the user's own, so that the next checkout of this machine only links.
-# There is no cgo, so that the program also runs in an image without anything else.
+# Functions for the `install.sh` of a program that is built with Go. They use the user's own Go caches, so that the next checkout on this
+# machine only links. They build without cgo, so that the program also runs in an image that contains nothing else.
 command -v go >/dev/null || unavailable 'there is no Go'
 export CGO_ENABLED=0 GOFLAGS='-buildvcs=false -mod=mod' GOTOOLCHAIN=local
 
-# module NAME MODULE...: makes and enters the folder of a module that requires these. Go ignores one in the folder for temporary files.
+# module NAME MODULE...: creates a Go module that requires these modules, and enters its folder. It is a separate folder, because Go ignores
+# a `go.mod` directly in the folder for temporary files.
 module() {
   rm -rf module
   mkdir module
@@ -13,7 +14,7 @@ module() {
   for required; do go mod edit -require "$required"; done
 }
 
-# build PROGRAM PACKAGE [FLAGS FOR THE LINKER]: without debug information, which would double its size.
+# build PROGRAM PACKAGE [LINKER_FLAGS]: builds a program without debug information, which would double its size.
 build() {
   go build -trimpath -ldflags "-s -w ${3:-}" -o "$TARGET/$1" "$2"
 }

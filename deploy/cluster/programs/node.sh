@@ -1,5 +1,6 @@
-# node.sh FOLDER: becomes the process that holds the namespaces of a node. In them, what the node's programs write to /var and /run is in
-# its own folder and in memory, and the folder is `/run/parley`: sockets below the checkout could have too long a path.
+# node.sh FOLDER: becomes the process that holds the namespaces of a node. In these namespaces, what programs write to /var goes to FOLDER,
+# and what they write to /run stays in memory. FOLDER is also mounted as `/run/parley`, because the paths of sockets in the checkout could
+# be too long.
 set -eu
 cd "$1"
 mkdir -p var var.work
@@ -7,10 +8,10 @@ mkdir -p var var.work
 mount -n -t tmpfs -o mode=755 node-run /run
 mount -t overlay -o lowerdir=/var,upperdir=var,workdir=var.work node-var /var
 mkdir /run/parley
-# Not its canonical path, which may be below the new /var.
+# The path is not resolved, because FOLDER's real path may be below /var, which is another mount now.
 mount --no-canonicalize --bind . /run/parley
 mount --make-rshared /
-# kube-router enforces NetworkPolicies for IPv4 alone.
+# Disables IPv6, because kube-router enforces NetworkPolicies for IPv4 alone.
 for links in all default; do
   setting=/proc/sys/net/ipv6/conf/$links/disable_ipv6
   [ ! -e "$setting" ] || echo 1 >"$setting"

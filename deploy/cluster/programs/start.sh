@@ -1,3 +1,4 @@
-# Joins the cgroup in `$GROUP`, in which `down` finds it and all that it starts, and becomes the program in its arguments.
+# Joins the cgroup of the file in `$GROUP`, so that `down` finds this process and all its children. Then becomes the program in the
+# arguments.
 echo $$ >"$GROUP"
 exec "$@"

@@ -39,15 +39,16 @@ export async function makeBridge(owner: string, signal: AbortSignal): Promise<vo
       `the path ${owner} has more than ${maxAliasBytes} bytes: use a checkout with a shorter path`,
     );
   const ip = (...args: string[]) => exec('ip', ['link', ...args], { signal });
-  await removeLink(draftBridge); // of a process that was killed
+  await removeLink(draftBridge); // left by a process that was killed
   await ip('add', draftBridge, 'type', 'bridge');
   await ip('set', draftBridge, 'alias', owner);
   await ip('set', draftBridge, 'name', bridge);
 }
 
 /**
- * Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. Hosts of other networks may not open
- * connections to the cluster: Linux accepts packets for the bridge's address from every link, and forwards them to nodes and pods.
+ * Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. Drops connections from hosts of other
+ * networks to the cluster: otherwise, Linux would accept packets for the bridge's address from every link, and forward packets to nodes and
+ * pods.
  */
 export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise<void> {
   const ip = (...args: string[]) => exec('ip', args, { signal });

@@ -26,7 +26,7 @@ export async function exclusively<T>(file: string, signal: AbortSignal, work: ()
 
 /** Locks an open file. This process shares the open file with `flock`, so the lock remains when `flock` has ended. */
 async function acquire(lock: number, signal: AbortSignal): Promise<void> {
-  // In another process group, so that Ctrl-C reaches `flock` only as the aborted signal.
+  // The child has its own process group, so that Ctrl-C reaches `flock` only through `signal`.
   const child = spawn('flock', ['3'], { stdio: ['ignore', 'ignore', 'inherit', lock], detached: true, signal });
   const [code] = await once(child, 'close').catch((error: unknown) => {
     signal.throwIfAborted();

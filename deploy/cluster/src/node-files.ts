@@ -37,13 +37,13 @@ state = "${inside}/containerd/state"
 `;
 }
 
-/** Present if the kernel has IPv6. */
+/** The file exists if the kernel has IPv6. */
 export const ipv6Setting = '/proc/sys/net/ipv6/conf/all/disable_ipv6';
 
 /**
- * Returns the CNI configuration. Pods have no IPv6 addresses, not even link-local ones, because kube-router enforces NetworkPolicies for IPv4
- * alone (`--enable-ipv6=false`). A pod can send only from its own MAC address. Nodes do not masquerade, because NetworkPolicies match the pods' own addresses; this machine masquerades
- * traffic to other networks.
+ * Returns the CNI configuration. Pods have no IPv6 addresses, not even link-local ones, because kube-router enforces NetworkPolicies for
+ * IPv4 alone (`--enable-ipv6=false`). A pod can send only from its own MAC address. Nodes do not masquerade, because NetworkPolicies match
+ * the pods' own addresses; this machine masquerades traffic to other networks.
  */
 export function cniConfig({ pods }: Node, { hasIpv6 }: { hasIpv6: boolean }): string {
   const ipam = {

@@ -13,7 +13,11 @@ function stateOf(t: ExecutionContext): string {
   return state;
 }
 
-/** Removes a cluster whose state before is this text. @returns the names of the steps that ran, and the result */
+/**
+ * Removes a cluster.
+ * @param before the content of the file with the machine's state before `up`; default: no file
+ * @returns the names of the steps that ran, and the result
+ */
 async function remove(
   t: ExecutionContext,
   { before, signal = never, ...own }: Partial<Steps> & { before?: string; signal?: AbortSignal },

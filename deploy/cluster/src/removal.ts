@@ -14,7 +14,7 @@ import { readJson, writeJson } from './whole-file.ts';
 export interface Removed {
   /** Differences between this machine and its state before `up`; undefined if that state is not known. */
   differences?: string[];
-  /** Errors of steps that failed. They left no process and no network of the cluster. */
+  /** Errors of steps that failed without leaving a process or a network of the cluster. */
   failures: string[];
 }
 

@@ -12,7 +12,7 @@ export interface Machine {
   /** The effective user id. `capabilities`: a bit set. */
   uid: number;
   capabilities: bigint;
-  /** Controllers that no hierarchy of control groups of version 1 has. */
+  /** Controllers that are missing in all hierarchies of control groups of version 1. */
   missingControllers: string[];
   /** What was tried on this machine and failed, each with its error. */
   failures: string[];
@@ -20,7 +20,7 @@ export interface Machine {
   has(program: string): boolean;
   /** The output of `go version`; undefined if there is no Go, or if no program needs to be built. */
   goVersion: string | undefined;
-  /** Whether programs must still be built with Go, whose version can be read. `unpacks`: whether packages must still be unpacked. */
+  /** Whether programs must still be built with Go and `go version` can be run. `unpacks`: whether packages must still be unpacked. */
   builds: boolean;
   unpacks: boolean;
   /** The IPv4 addresses of this machine's other network interfaces. */
@@ -28,7 +28,7 @@ export interface Machine {
 }
 
 const commands = ['flock', 'ip', 'mount', 'nsenter', 'openssl', 'setpriv', 'unshare'];
-/** CoreDNS requires the newest Go of all programs. */
+/** The minor version of the oldest Go that builds all programs; CoreDNS requires it. */
 const oldestGo = 25;
 const capabilities = { CAP_NET_ADMIN: 12n, CAP_SYS_ADMIN: 21n };
 
@@ -79,7 +79,7 @@ export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<M
   const uid = process.geteuid?.() ?? -1;
   const controllers = isLinux ? missingControllers(findHierarchies()) : [];
   const failures: string[] = [];
-  /** Skips what needs a program that is missing: that one is named already. */
+  /** Tries something, unless a program that it needs is missing: missing programs are reported anyway. */
   const tried = async <T>(what: string, needs: string[], work: () => Promise<T>): Promise<T | undefined> => {
     if (!isLinux || !['setpriv', ...needs].every(has)) return undefined;
     return work().catch((error: unknown) => void failures.push(`${what}: ${lastLine(error)}`));

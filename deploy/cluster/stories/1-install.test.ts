@@ -1,4 +1,4 @@
-// An installation does what people install it for, and doctor finds nothing in it.
+// Tests the main functions of an installation, and that the doctor finds no problem in it.
 import type { Client } from '@parley/stories/client';
 import { createAgent, endSession, findEvaluation, sendMessage, startSession } from '@parley/stories/conversation';
 import { browserOf, documents, repliesOf, sdkStart } from '@parley/stories/embed';

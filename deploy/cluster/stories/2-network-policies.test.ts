@@ -1,4 +1,4 @@
-// What the chart's table names is reached from within the pods, and nothing else is.
+// From its pods, each unit reaches exactly the targets in the chart's table.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@parley/servers/root';
@@ -22,10 +22,13 @@ const ports = { public: 4000, graph: 4001, rpc: 50_051, ops: 9464 };
 const { units }: { units: ChartUnit[] } = JSON.parse(
   readFileSync(join(root, 'charts/parley/files/units.json'), 'utf8'),
 );
-/** Ports of a node's programs: kubelet, its health, metrics and health of kube-proxy, and health of kube-router. */
+/** Ports of a node's programs: kubelet and its health check, kube-proxy's metrics and health check, and kube-router's health check. */
 const nodePorts = [10_250, 10_248, 10_249, 10_256, 20_244];
 
-/** Everything that listens: each port of a pod of each unit, the engines, the API of the cluster, the world. */
+/**
+ * Returns everything that accepts connections: the ports of one pod of each unit, the engines, the model server, the API server and DNS of
+ * the cluster, the programs of the nodes, and a server at a public address.
+ */
 async function targets({ kubectl, installed, folders }: Cluster, world: string): Promise<Target[]> {
   const pods = (await kubectl.pods()).filter(isReady);
   const ofUnits = units.flatMap(({ name, serves }) => {
@@ -56,7 +59,7 @@ async function targets({ kubectl, installed, folders }: Cluster, world: string):
   return [...ofUnits, ...ofEngines, ...others, ...ofNodes];
 }
 
-/** What a unit is to reach, by the chart's table and the values of this installation. */
+/** Returns the names of the targets that a unit must reach, according to the chart's table and the values of this installation. */
 function expected({ name, uses, engines, callsOut }: ChartUnit): string[] {
   const used = uses.map(({ unit, endpoint }) => `${unit} ${endpoint}`);
   const own = engines.filter((engine) => engine !== 'telemetry');
@@ -77,7 +80,7 @@ clusterStory('each unit reaches what the chart names for it, and nothing else', 
     await cluster.upgrade({ 'networkPolicy.enabled': false });
     t.teardown(() => cluster.upgrade());
   }
-  // The next story makes the same namespace, so this one waits until its own is removed.
+  // The next story creates a namespace with the same name, so this story waits until its own is removed.
   t.teardown(() => kubectl.run(['delete', 'namespace', 'strangers', '--ignore-not-found', '--timeout=120s']));
   const stranger = await startStranger(t, cluster);
   const ofStranger = await listenIn(t, stranger);
@@ -85,9 +88,9 @@ clusterStory('each unit reaches what the chart names for it, and nothing else', 
   const all = [...(await targets(cluster, await startWorld(t))), ...ofStranger];
   let [tried, reached] = [0, 0];
   for (const unit of units) {
-    // The pod that is no target itself, so that another one of the same unit is a stranger, too.
+    // This pod is not the unit's own target, so connections between two pods of the same unit are tested, too.
     const pod = (await kubectl.pods(unit.name)).find(isReady);
-    // What a policy lets in from everybody, kube-router also lets out from its own pods.
+    // If a policy admits everybody to a port, kube-router also lets the policy's own pods connect to that port.
     const others = all.filter((target) => target.name !== `${unit.name} public`);
     const found = await reachedFrom(kubectl, pod?.metadata.name ?? '', others);
     tried += others.length;

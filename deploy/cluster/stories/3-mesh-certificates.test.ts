@@ -1,4 +1,4 @@
-// Calls between units are encrypted, and their certificate and authority are replaced under load.
+// Calls between units are encrypted, and the certificate and authority of units can be replaced under load.
 import { X509Certificate } from 'node:crypto';
 import { eventually } from '@parley/testing/eventually';
 import { type TestAuthority, type TestCertificate, testAuthority } from '@parley/testing/test-authority';
@@ -9,7 +9,7 @@ import { metricsOf, sumOf } from './support/metrics.ts';
 import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 
 const secret = 'parley-mesh';
-/** The operators' manual says that all pods have a changed Secret within two minutes; twice that for a busy machine. */
+/** Twice the two minutes in which all pods get a changed Secret according to the operators' manual, for busy machines. */
 const mountedWithinMs = 240_000;
 
 const plainRequest = `
@@ -20,14 +20,14 @@ socket.on('data', (bytes) => { answer += bytes.toString('latin1'); });
 socket.on('error', () => undefined).on('close', () => console.log(JSON.stringify(answer)));
 setTimeout(() => socket.destroy(), 5_000).unref();`;
 
-/** Returns what a gateway receives from session for an HTTP request without TLS. */
+/** Sends session an HTTP request without TLS from a gateway's pod, and returns the response. */
 async function plainAnswer({ kubectl }: Cluster): Promise<string> {
   const [gateway] = await kubectl.pods('gateway');
   const host = `parley-session-rpc.${kubectl.namespace}.svc`;
   return JSON.parse(await kubectl.run(['exec', gateway?.metadata.name ?? '', '--', 'node', '-e', plainRequest, host]));
 }
 
-/** Resolves when the process of each pod uses a certificate. @returns after how many seconds */
+/** Resolves when the processes of all pods use a certificate. @returns the time that this took, in seconds */
 async function usedByAll({ kubectl }: Cluster, { cert }: TestCertificate): Promise<number> {
   const begun = performance.now();
   const expiresAt = new X509Certificate(cert).validToDate.getTime() / 1000;
@@ -58,7 +58,7 @@ async function setCertificate(
   });
 }
 
-/** Turning encryption on or off is no rolling change: the steps of the operators' manual. */
+/** Turns encryption on or off by the steps of the operators' manual: all units are stopped first. */
 async function change(cluster: Cluster, set: Record<string, unknown>): Promise<void> {
   const units = 'app.kubernetes.io/instance=parley,app.kubernetes.io/component!=operator';
   await cluster.kubectl.run(['scale', 'deployment', '--selector', units, '--replicas=0']);
@@ -84,7 +84,7 @@ clusterStory(
 
     const traffic = await startTraffic(cluster.url);
     t.teardown(() => traffic.leave());
-    // Each step has a certificate of its own, whose expiry shows that a process has read it and the authorities with it.
+    // Each step has its own certificate. When a process reports the expiry of this certificate, it has read the authorities, too.
     const steps: [string, TestCertificate, TestAuthority[]][] = [
       ['a new certificate of the same authority', old.issue(names, 21), [old]],
       ['both authorities', old.issue(names, 22), [old, next]],
@@ -99,7 +99,7 @@ clusterStory(
         `${what}: used after ${seconds} s, ${traffic.sent - sent} messages, ${traffic.lost.length - from} queries lost`,
       );
     }
-    // Every process opens its connections anew, by the new authority alone.
+    // All processes are restarted, so that they open their connections with the new authority alone.
     await cluster.kubectl.run(['rollout', 'restart', 'deployment', '--selector', 'app.kubernetes.io/name=parley']);
     await cluster.allReady();
     const outcome = await traffic.end();

@@ -1,4 +1,4 @@
-// Pods are replaced, deleted and killed under load: what people sent has its reply, once.
+// Pods are replaced, deleted and killed under load. Each acknowledged message still gets its reply or its error, exactly once.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
 import { containerIds, killContainer } from './support/containers.ts';
 import { figuresOf, nothingWasLost, type Outcome, startTraffic } from './support/traffic.ts';
 
-/** Traffic before and after what happens, so that its effects are within. */
+/** How long traffic runs before the tested operation and after it, so that all effects of the operation are observed. */
 const calmMs = 5_000;
 
-/** Runs the work under ten conversations and fifty idle subscriptions, and holds what must hold whatever happened. */
+/** Runs `work` while ten users send messages and fifty subscriptions are idle. Asserts what must be true after every kind of restart. */
 async function underTraffic(t: ExecutionContext, { url }: Cluster, work: () => Promise<void>): Promise<Outcome> {
   const traffic = await startTraffic(url);
   t.teardown(() => traffic.leave());
@@ -85,13 +85,13 @@ clusterStory('an upgrade to the commit before and back loses no request', 60, as
   }
 });
 
-/** The commit before the last one that changed a unit. */
+/** Returns the commit before the last one that changed a unit. */
 function changedBefore(): string {
   const sources = ['gateway', 'services', 'protos', ':!*.md', ':!*.test.ts'];
   return execFileSync('git', ['log', '-1', '--format=%H^', '--', ...sources], { cwd: root, encoding: 'utf8' }).trim();
 }
 
-/** Resolves when kubelet has started its container again. */
+/** Resolves when kubelet has started the container of this pod again. */
 async function restarted({ kubectl }: Cluster, name: string): Promise<void> {
   for (;;) {
     const [state] =

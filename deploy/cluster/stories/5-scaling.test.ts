@@ -1,4 +1,4 @@
-// Units grow and shrink under load: by hand, each, and by HorizontalPodAutoscalers, gateway and session.
+// The number of processes grows and shrinks under load: of each unit by hand, and of gateway and session also by HorizontalPodAutoscalers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames } from '@parley/units';
 import { isReady, type Kubectl, readySince } from '../src/install/kubectl.ts';
@@ -7,11 +7,14 @@ import { callsServedBy } from './support/metrics.ts';
 import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 
 const [minReplicas, maxReplicas, usual] = [1, 4, 2];
-/** What the chart's README promises of new pods, from ready on. */
+/** The maximum time from a new pod's readiness to its first call, as the chart's README states it. */
 const callsWithinMs = 30_000;
-/** Long enough for all pods of a unit to have been called, by callers that spread their calls. */
+/** Long enough for callers that spread their calls to call all pods of a unit. */
 const shareMs = 20_000;
-/** HorizontalPodAutoscalers compare what pods use with this. Idle pods use far less, unlike the requests of the installation. */
+/**
+ * The CPU request with which HorizontalPodAutoscalers compare the usage of pods. Idle pods use far less; the installation's own requests
+ * are as small as the usage of idle pods.
+ */
 const requestedCpu = '200m';
 /** Units that other units call all the time during conversations. */
 const called = ['session', 'agent', 'identity'];
@@ -21,7 +24,7 @@ async function scale({ kubectl, allReady }: Cluster, unit: string, replicas: num
   await allReady(300_000);
 }
 
-/** How long after it became ready each new pod of a unit had its first call. */
+/** Returns for each new pod of a unit the time from its readiness to its first call, in ms. */
 async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<string>): Promise<number[]> {
   const waited = new Map<string, number>();
   const deadline = performance.now() + 2 * callsWithinMs + 60_000;
@@ -38,7 +41,7 @@ async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<st
   }
 }
 
-/** The part of the calls of a unit that each of its pods has got for a while. */
+/** Returns the share of the unit's calls that each of its pods receives, measured for a while. */
 async function sharesOf(kubectl: Kubectl, unit: string): Promise<number[]> {
   const pods = (await kubectl.pods(unit)).filter(isReady);
   const count = () => Promise.all(pods.map(({ metadata }) => callsServedBy(kubectl, metadata.name)));

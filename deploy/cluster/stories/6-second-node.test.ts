@@ -1,4 +1,4 @@
-// Pods are spread over two nodes; then one node is drained under load, and the other one, which has all pods by then.
+// Pods are spread over two nodes. Then both nodes are drained under load, one after the other; at the second drain, one node has all pods.
 import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames } from '@parley/units';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
@@ -9,13 +9,13 @@ import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 const lookAgainMs = 500;
 const ours = 'app.kubernetes.io/name=parley';
 
-/** The numbers of ready pods of a unit on each node that has some. */
+/** Returns how many ready pods of a unit each node has, without nodes that have none. */
 async function spread({ kubectl }: Cluster, unit: string): Promise<number[]> {
   const ready = (await kubectl.pods(unit)).filter(isReady);
   return [...Map.groupBy(ready, ({ spec }) => spec.nodeName).values()].map(({ length }) => length);
 }
 
-/** Moves all pods of a node elsewhere. @returns how long it took, and the fewest ready pods that each unit has had meanwhile */
+/** Moves all pods of a node elsewhere. @returns the duration, and for each unit the lowest number of ready pods during the drain */
 async function drain({ kubectl, allReady }: Cluster, node: string) {
   const fewest = new Map<string, number>(unitNames.map((unit) => [unit, Number.POSITIVE_INFINITY]));
   const over = new AbortController();
@@ -44,7 +44,7 @@ clusterStory('two nodes are drained in turn under load: each unit keeps a proces
   const nodes = readNodes(cluster.folders).map(({ name }) => name);
   if (nodes.length !== 2) return t.fail(`${nodes.length} nodes: scripts/cluster up --nodes 2`);
   for (const node of nodes) t.teardown(() => kubectl.run(['uncordon', node]));
-  // Pods do not move by themselves where a node has been added, or drained.
+  // Kubernetes does not move running pods to a node that was added, or drained earlier.
   await kubectl.run(['rollout', 'restart', 'deployment', '--selector', ours]);
   await cluster.allReady();
   for (const unit of unitNames) t.deepEqual(await spread(cluster, unit), [1, 1], `${unit} is on both nodes`);

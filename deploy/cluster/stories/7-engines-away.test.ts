@@ -1,4 +1,4 @@
-// An engine whose address nobody reaches for a minute: pods stay, and what was sent has its reply once it is back.
+// Each engine is unreachable for a minute. No pod is replaced, and every message gets its reply once the engine is back.
 import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames, units } from '@parley/units';
 import { isReady, unitOf } from '../src/install/kubectl.ts';
@@ -13,7 +13,10 @@ const isUnit = (name: string) => unitNames.some((unit) => unit === name);
 
 const settings = { redis: 'REDIS_URL', s3: 'S3_ENDPOINT', kafka: 'KAFKA_BROKERS', postgres: 'DATABASE_URL' };
 
-/** Units that are not ready without an engine: those that can answer nothing. The others refuse what they cannot do. */
+/**
+ * By engine, the units that are not ready without it, because they cannot answer any request. The other units refuse only requests that
+ * need the engine.
+ */
 const notReadyWithout: Record<string, string[]> = {
   postgres: units.flatMap(({ name, schema }) => (schema ? [name] : [])),
 };
@@ -64,7 +67,7 @@ for (const [engine, setting] of Object.entries(settings)) {
       t.is(outcome.failed, 0);
       t.is(outcome.idle.wrong, 0);
       t.deepEqual([...notReady.keys()].toSorted(), (notReadyWithout[engine] ?? []).toSorted());
-      // Queries read the database, so they fail while that is away.
+      // Queries read the database, so they fail while PostgreSQL is unreachable.
       const lost =
         engine === 'postgres' ? outcome.lost.filter(({ atMs }) => atMs < from || atMs > back + 15_000) : outcome.lost;
       t.deepEqual(lost, []);

@@ -29,7 +29,10 @@ export async function checkAddresses(installation: Installation): Promise<Outcom
   return outcomes.flat();
 }
 
-/** Reports whether units call the URL. A setting with a default value is a page to read, such as a vendor's documentation. */
+/**
+ * Reports whether units call the URL. A URL setting that has a default value only names a page for people, such as a vendor's
+ * documentation.
+ */
 function isCalled({ name, type, default: usual }: ListedSetting): boolean {
   return type === 'URL' && usual === undefined && !others.includes(name) && !unitAddress.test(name);
 }

@@ -7,7 +7,7 @@ import { type Outcome, warning, wrong } from './outcome.ts';
 const settings = [eventSettings.kafka.brokers.name];
 /** Upper bound for an event with its headers, since events contain only ids and times. */
 const largestEventBytes = 4_096;
-/** The size of several hundred thousand events. */
+/** A topic that keeps less than this, several hundred thousand events, may delete events too early. */
 const leastKeptBytes = 100_000_000;
 
 /** Checks the settings that determine how long a topic keeps events and how large events may be. */

@@ -115,7 +115,10 @@ const failures: Record<string, Failure> = {
   PermanentRedirect: ({ region }) => otherRegion(region),
 };
 
-/** Reports a missing bucket. A few services have a path of their own; most interpret the first part of the path as the bucket. */
+/**
+ * Reports a missing bucket. If the endpoint's URL has a path, the path is probably wrong: most services interpret its first part as the
+ * bucket, and only a few have a path of their own.
+ */
 function missingBucket(bucket: string, path: string): Outcome {
   if (path === '/') {
     const change = `Create it, or correct ${names.bucket.name}.`;

@@ -6,7 +6,7 @@ import type { UsedSchema } from './postgres-logins.ts';
 
 const oldestVersion = 150_000;
 
-/** Checks a database and its server by facts of one connection. @param schemas the schemas in the database */
+/** Checks a database and its server by the facts that one connection has read. @param schemas the schemas in the database */
 export function databaseOutcomes(
   { facts, settings, at }: Pick<Connection, 'facts' | 'settings' | 'at'>,
   schemas: readonly Pick<UsedSchema, 'schema'>[],

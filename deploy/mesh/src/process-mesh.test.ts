@@ -9,7 +9,8 @@ import { Logs } from './logs.ts';
 import { type ProcessMesh, startProcessMesh } from './process-mesh.ts';
 
 /**
- * A program that looks to its supervisor like a gateway: it listens on the gateway's ports, and reports a port that is taken as units do.
+ * A program that looks like a gateway to its supervisor: it listens on the gateway's ports. If a port is taken, it reports that as units
+ * do.
  */
 const program = `
   import { createServer } from 'node:http';
@@ -24,7 +25,7 @@ const program = `
   }
 `;
 
-/** Starts a mesh of one such process. Each attempt takes its ports from the next of `plans`. */
+/** Starts a mesh that consists of one process of `program`. Each attempt takes its ports from the next item of `plans`. */
 async function start(t: ExecutionContext, plans: { ops: number; public: number }[]) {
   const folder = emptyFolder(t);
   const main = join(folder, 'main.mjs');

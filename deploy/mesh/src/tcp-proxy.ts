@@ -18,7 +18,7 @@ export interface TcpProxyOptions {
   port?: number;
   /** Called once for each connection. */
   tap?: () => Tap;
-  /** Whether to try another server when one refuses a connection. Default true; kube-proxy does not. */
+  /** Whether to try another server when one refuses a connection. Default true. kube-proxy does not try another one. */
   passesOver?: boolean;
 }
 

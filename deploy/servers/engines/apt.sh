@@ -1,5 +1,5 @@
-# Functions for an `install.sh` that uses the distribution's packages. They are unpacked, not installed, and apt writes into folders of
-# its own, so that it needs no root, and the machine's lists and programs stay as they are.
+# Functions for an `install.sh` that uses the distribution's packages. The packages are only unpacked, and apt writes only to separate
+# folders. So the script needs no root, and the machine's package lists and programs do not change.
 
 has_apt() {
   apt-get --version >/dev/null 2>&1 && dpkg --version >/dev/null 2>&1

@@ -6,7 +6,7 @@ export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }
 
-/** A script's exit code if it is unavailable on this machine. */
+/** The exit code of a script whose program this machine cannot install or run. */
 const unavailableCode = 69;
 
 /**

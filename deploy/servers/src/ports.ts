@@ -9,8 +9,8 @@ export const loopback = '127.0.0.1';
 const loopbackRange = new BlockList();
 loopbackRange.addSubnet('127.0.0.0', 8);
 
-// Below the range from which Linux, macOS and Windows choose ports of outgoing connections. Otherwise, such a connection could take the
-// port of a server while it restarts.
+// Ports below the range from which Linux, macOS and Windows choose ports of outgoing connections. Otherwise, such a connection could take
+// the port of a server that is restarting.
 const lowest = 15_000;
 const highest = 32_000;
 

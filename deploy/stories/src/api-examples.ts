@@ -143,7 +143,10 @@ function operationOf(query: string): string {
   return field.name.value;
 }
 
-/** The first id in examples for each kind of object, found by the id's name. A name that contains another name comes before it. */
+/**
+ * The number at which the ids of each kind of object begin in examples. The id's name determines the kind, so a name that contains another
+ * name comes before it.
+ */
 const firstIds: Record<string, number> = {
   externalsyncdelivery: 3,
   evaluation: 5,

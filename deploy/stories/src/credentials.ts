@@ -8,7 +8,7 @@ import { codeOf } from './sockets.ts';
 
 export type CredentialMesh = ReturnType<typeof withCredentials>;
 
-/** Extends a mesh with two gateways by its keys and by access to rows that no operation writes. */
+/** Returns a mesh with two gateways, extended by its keys and by access to rows that no operation writes. */
 export function withCredentials(mesh: TestMesh) {
   const { settings, url, gateways, database, model } = mesh;
   const secondUrl = gateways[1];

@@ -12,7 +12,7 @@ export interface UsageSummary {
   breakdown: { model: string; operation: string; count: number }[];
 }
 
-/** The provider of shared meshes whose model, gpt-4o, has a price. The test file's own model server responds for it. */
+/** The provider of shared meshes whose model, gpt-4o, has a price. Its requests are forwarded to the test file's own model server. */
 export const pricedProvider = 'CLOUD_HOSTED_MODELS';
 
 /** Returns a prompt with `text` that reaches the test file's own model server. */
@@ -31,7 +31,7 @@ export async function callerWithKey(owner: Client) {
   return {
     apiKey,
     caller,
-    /** names generateText: the operation that it calls */
+    /** Calls `generateText`. */
     generate(text: string, input: Record<string, unknown> = {}): Promise<Answer<{ generateText: Generated }>> {
       const document = `query ($input: GenerateTextInput!) { generateText(input: $input) { text providerId modelId costUsd } }`;
       return caller().send(document, { input: { prompt: promptOf(owner, text), provider: pricedProvider, ...input } });

@@ -9,8 +9,8 @@ const resultFields = `sessionId agentId avatarToken avatarServiceUrl graphqlEndp
   speakingRate vadThreshold`;
 
 /**
- * Reports whether an operation accepts only session tokens. Such an operation refuses every id other than that of the token's session with
- * FORBIDDEN.
+ * Reports whether an operation accepts only session tokens. Such an operation refuses with FORBIDDEN every id that is not the id of the
+ * token's session.
  */
 export function isForBrowsers({ by }: { by: readonly string[] }): boolean {
   return by.length === 1 && by[0] === 'SESSION_TOKEN';

@@ -49,8 +49,8 @@ for (const [name, callOf] of Object.entries(slow)) {
       await stranger.query('{ myTenant { id } }');
       const leaving = new AbortController();
       let answered = 0;
-      // Like those of an abusive client, each refused call is repeated at once. Otherwise a fast service might answer all calls before the
-      // test counts the waiting ones.
+      // Repeats each refused call at once, as an abusive client does. Otherwise a fast service might answer all calls before the test
+      // counts the waiting ones.
       const all = Array.from({ length: calls }, async (_, n) => {
         const [document, variables] = callOf(ada, n);
         for (;;) {

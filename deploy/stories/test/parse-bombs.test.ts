@@ -6,8 +6,8 @@ import { createKnowledgeBase, parsedDocument, uploadFile } from '../src/knowledg
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-// On a mesh of processes, because tenants then share the processors and the parser's slots. The waiting time of other tenants is measured
-// by `scripts/bench --only parser`; here it would depend on other running tests.
+// These stories run on a mesh of processes, in which tenants share the processors and the parser's slots. The waiting time of other tenants
+// is measured by `scripts/bench --only parser`; here it would depend on other running tests.
 const story = stories(test, { on: 'processes' });
 
 const eight = [

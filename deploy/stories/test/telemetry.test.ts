@@ -52,8 +52,8 @@ story('traces connect a request with its last effect through gRPC, SQL, events a
   const paths = {
     'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
     'the model of a reply': [...reply, 'agent: chat \\S+'],
-    // The cost is metered either by a call of its own, or by one call for several model calls; the span of the latter links to all their
-    // traces.
+    // The cost is metered in one of two ways: by a call for this model call only, or by one call for several model calls. The span of a
+    // call for several links to the traces of all of them.
     'the cost of a reply': [
       [...reply, ...metering],
       [...reply, 'linked', 'agent: spend of several calls', ...metering],

@@ -15,7 +15,7 @@ const story = stories(test);
 interface Row {
   /** Options that follow the documented arguments, in this order. */
   options?: Record<string, string | number>;
-  /** A command that runs first, each time. */
+  /** A command that must run before this one, each time. */
   after?: string;
   /** The complete response as JSON; values that differ between runs are `…`. */
   answer: object;

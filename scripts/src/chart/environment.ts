@@ -1,6 +1,6 @@
 import type { Manifest } from './render.ts';
 
-/** Values of the policies that let pods reach each engine. */
+/** Values with which the network policies let pods reach each engine. */
 const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp'].map((name) => [
   `networkPolicy.engines.${name}.to`,
   [{ ipBlock: { cidr: '10.20.0.10/32' } }],

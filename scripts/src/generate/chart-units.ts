@@ -21,7 +21,7 @@ export interface ChartUnit {
   /** Whether the unit reads PARLEY_PUBLIC_URL. */
   readsPublicUrl: boolean;
   schema: string | null;
-  /** Topics that the unit publishes to or consumes, the latter with the consumer group. */
+  /** Topics that the unit publishes to, and topics that it consumes. Each consumed topic has the consumer group. */
   publishes: { topic: string; partitions: number }[];
   consumes: { topic: string; group: string }[];
   /** Names of the unit's settings, including the settings that every process reads. */

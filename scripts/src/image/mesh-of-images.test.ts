@@ -27,7 +27,7 @@ const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const goodbyes = ['closed 1001', 'closed 1013', 'UNAVAILABLE'];
 /** Shorter than in a real cluster, whose DNS caches longer than that of `cluster.ts`. */
 const minReadySeconds = 5;
-/** Shorter for the same reason: callers learn of other pods sooner. */
+/** Shorter than in a real cluster, because callers learn of other pods sooner. */
 const preStopSeconds = 5;
 
 /** Returns two versions, the earlier one first, as their own charts configure them with the servers of this test. */

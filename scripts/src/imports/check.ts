@@ -33,7 +33,7 @@ export async function checkImports(root: string, folders: string[]) {
   };
 }
 
-/** Extends swc's visitor, with which the cruiser reads files: the visitor throws at `using`. */
+/** Extends swc's visitor, with which the cruiser reads files. Without this extension, the visitor throws at `using`. */
 function teachUsing(): void {
   const { visitStatement, visitVariableDeclarators } = Visitor.prototype;
   if (visitStatement.name === 'visitUsing') return;

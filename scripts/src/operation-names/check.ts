@@ -11,11 +11,12 @@ export interface OperationNames {
 }
 
 /**
- * Finds source files with special cases for an operation, because such rules belong on the field in the schema. Found are names that are a
- * whole string, strings or anchored regular expressions that consist of names, and variables with an object whose keys are all names; a
- * name may be followed by an argument's path. Documents, functions with a name (resolvers), tables, types, and what is read from or
- * expected of a response, including error paths, do not count. In a service's folder, operations of other services count only with their
- * type, because the service does not know them. A comment `allow-name <operation>: <why>` in the file allows that operation there.
+ * Finds source files with special cases for an operation, because such rules belong on the field in the schema. A name of an operation is
+ * found in three forms: as a whole string, in a string or anchored regular expression that consists only of names, and as a key of a
+ * variable's object whose keys are all names. An argument's path may follow the name.
+ * Names in documents, named functions (resolvers), tables and types do not count. Nor do names that are read from a response or expected in
+ * one, such as error paths. In a service's folder, operations of other services count only with their type, because the service does not
+ * know them. A comment `allow-name <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name, with the lines that have it.
  */
 export function checkOperationNames(root: string, files: string[], { operations, services }: OperationNames) {

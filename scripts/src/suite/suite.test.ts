@@ -87,7 +87,7 @@ test.serial('files that a workspace declares together share a process, and the r
   });
   write('one/package.json', JSON.stringify({ type: 'module', parley: { tests: { together: ['{a,b}.test.ts'] } } }));
   const { said, last } = await run({ ci: false });
-  t.is(last[1], '2 passed, 2 failed', said); // b, which runs before a, and c, which is alone, count only to one
+  t.is(last[1], '2 passed, 2 failed', said); // in b, which runs before a, the count is 1; c runs in its own process, so its count is 1, too
   t.regex(said, / › b$/mu);
 });
 
@@ -104,7 +104,7 @@ test.serial('stories of a cluster run in the order of their names, and a failed 
   for (const expected of ['ab', 'abab']) {
     const { said, last } = await run({ cluster: true });
     t.deepEqual(last, ['0 unsteady', '1 passed, 1 failed'], said);
-    t.is(readFileSync(join(folder, 'one/order'), 'utf8'), expected); // in the first run b took longer, and a failed
+    t.is(readFileSync(join(folder, 'one/order'), 'utf8'), expected); // in the first run, b took longer than a, and a failed
   }
 });
 

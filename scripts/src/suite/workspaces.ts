@@ -18,8 +18,8 @@ const declaration = z.strictObject({
   /** Stories of an installation in Kubernetes, which run only with `--cluster`. Patterns relative to the folder. */
   cluster: z.array(z.string()).default([]),
   /**
-   * Files that run only if one of these paths of the checkout has changed, if the command line names them, or with `--faults`. With an
-   * empty list they do not run after changes: another file or only `--faults` runs their tests.
+   * Files that run only if one of these paths of the checkout has changed, if the command line names them, or with `--faults`. A file with
+   * an empty list never runs because of a change: its tests run in another file, or only with `--faults`.
    */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
   /**

@@ -13,7 +13,7 @@ const prompt = 'you> ';
 /** Opens the terminal. @param onInterrupt called at each Ctrl-C that the terminal handles itself while it reads. */
 export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void) {
   let midLine = false;
-  /** The cursor's line, if it is the line of something in progress. */
+  /** The line that `begin` printed, if the cursor is still at its end. */
   let runningLine: object | undefined;
   let asking: Interface | undefined;
 
@@ -40,7 +40,8 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
     say: (text: string) => write(`${runningLine && text !== '' ? '\n' : ''}${printable(text)}`),
     /**
      * Prints a line for something in progress.
-     * @returns a function that completes the line with a result, or if other lines came after it, prints both again
+     * @returns a function that completes the line with a result. If something was printed after the line, prints its text again, with the
+     * result
      */
     begin(what: string): (result: string) => void {
       write(`${lineEnd()}${printable(what)} …`);

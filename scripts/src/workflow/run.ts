@@ -85,7 +85,7 @@ function stepText({ nodeId, error }: Run['trace'][number]): string {
 }
 
 /**
- * Returns the definition with the account's own knowledge bases and actions. For a given account, only those with a replacement in the
+ * Returns the definition with the account's own knowledge bases and actions. If an account is given, only those with a replacement in the
  * options change. A new account has no knowledge bases or actions, so an empty base and a failing action replace missing ones.
  */
 async function withOwn(

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { Connection } from 'pg';
 
-// Loaded into a measured process by its first SIGWINCH. At each SIGWINCH, the process writes the counts of its main thread since
-// then.
+// Loaded into a measured process by its first SIGWINCH. At each SIGWINCH, the process writes what its main thread has counted since this
+// module was loaded.
 const counts = {
   'SQL statements': 0,
   COMMITs: 0,

@@ -19,8 +19,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { asMessages } from '../client.ts';
 import { serve } from '../processes.ts';
 
-// Only the network hops of a turn: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply streamed
-// back to a WebSocket. With a database, session inserts the message and updates it at the end, each with a commit.
+// Makes only the network hops of a turn: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply
+// streamed back to a WebSocket. If there is a database, session also inserts the message and updates it at the end, each with a commit.
 const { HOPS = '', NEXT_HOP = '', MODEL_URL = '', DATABASE_URL } = process.env;
 
 interface Message {

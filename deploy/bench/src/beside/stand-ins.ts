@@ -9,7 +9,7 @@ import type { chunkEvents } from '../gateway.ts';
 import { serve } from '../processes.ts';
 import { vectorsAnswer } from '../vectors.ts';
 
-/** The response for 100 texts. */
+/** The response to `embed` with 100 texts. */
 const vectors = vectorsAnswer(100, 768);
 
 // Stubs of all services. They respond at once and use little CPU, so that only the gateway is measured.

@@ -70,7 +70,7 @@ async function flood(
     }
   });
   await delay(short ? 100 : 2_000);
-  // Both at the same time, because the attempts from an address are limited.
+  // Logs in from both addresses at the same time, because the number of attempts from an address is limited.
   const [elsewhere, home] = await Promise.all([people.signIn('elsewhere'), people.signIn('home')]);
   end.abort();
   await attackers;

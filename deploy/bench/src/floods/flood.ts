@@ -73,7 +73,7 @@ export function operations() {
   };
 }
 
-/** Ignores a refusal by an overloaded gateway: 429 for one client's share, 503 for all. @throws any other error */
+/** Ignores the refusal of a request that exceeds a limit of the gateway. @throws any other error */
 export function whereRefused(error: unknown): undefined {
   if (!isRefusal(error)) throw error;
 }

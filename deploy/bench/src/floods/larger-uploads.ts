@@ -19,9 +19,9 @@ const quotaMb = 100;
 
 interface Stored {
   unconfirmedMb: number;
-  /** Stored size after the confirmations. */
+  /** Total size of the stored files after all uploads were confirmed. */
   storedMb: number;
-  /** Number of files by response code. */
+  /** Number of files by the outcome of their upload. */
   answers: Map<string, number>;
 }
 

@@ -50,7 +50,10 @@ export const ways: Way[] = [
   { name: 'made to stand alone, always', asks: () => true },
 ];
 
-/** Counts over all dialogues: how many have their document ranked first, the model calls, and their input tokens. */
+/**
+ * Returns counts over all dialogues: how many have their document ranked first, how many model calls were made, the input tokens of these
+ * calls, and so on.
+ */
 export function measured({ asks, without }: Way) {
   const indexes = Object.fromEntries(Object.entries(documents).map(([language, texts]) => [language, indexOf(texts)]));
   let [found, calls, characters, missed, needless] = [0, 0, 0, 0, 0];

@@ -1,5 +1,5 @@
-# buildah, which builds images without a daemon, and debootstrap, which makes the root of a Debian: the distribution's packages,
-# unpacked aside, with their libraries, and with gpgv and Debian's keys, by which debootstrap checks the packages.
+# Installs buildah, which builds images without a daemon, and debootstrap, which makes a Debian root file system. Both are packages of the
+# distribution, which are only unpacked, with their libraries. debootstrap verifies Debian's packages with gpgv and Debian's keys.
 command -v wget >/dev/null || unavailable 'there is no wget, by which debootstrap downloads'
 . "$(dirname "$0")/apt.sh"
 has_apt || unavailable 'there is no apt-get'

@@ -1,4 +1,4 @@
-// CoreDNS with the plugins that a cluster needs. All of them would bring the libraries of several clouds.
+// CoreDNS with the plugins that a cluster needs. All plugins together would require the libraries of several cloud providers.
 package main
 
 import (

@@ -1,5 +1,5 @@
-# All programs of Kubernetes in one, by a module of ours. Kubernetes' own go.mod takes some modules from folders of its repository; they
-# are published with the same minor and patch version.
+# Builds all programs of Kubernetes as one program, from a Go module of this project. Kubernetes' own go.mod replaces some modules by
+# folders of its repository. Here they are replaced by their published versions, which have the same minor and patch version.
 . "$SCRIPTS/../go.sh"
 module kubernetes "k8s.io/kubernetes@v$VERSION"
 staging=$(go mod download -json "k8s.io/kubernetes@v$VERSION" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
@@ -13,6 +13,6 @@ build kubernetes . "-X $at.gitVersion=v$VERSION -X $at.gitMajor=${VERSION%%.*} -
 for program in kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet; do
   ln -s kubernetes "$TARGET/$program"
 done
-# Only what people call, for their PATH.
+# People call only kubectl, so this folder for their PATH contains nothing else.
 mkdir "$TARGET/bin"
 ln -s ../kubernetes "$TARGET/bin/kubectl"

@@ -1,5 +1,5 @@
-// All programs of Kubernetes in one: the name that it is called by, or its first argument, selects the program. They share most of
-// their code, so that one program is built faster and is smaller than six.
+// All programs of Kubernetes in one: the name by which it is called, or its first argument, selects the program. The programs share most
+// of their code, so one program is built faster and is smaller than six.
 package main
 
 import (

@@ -9,7 +9,7 @@ libraries=$(apt-cache depends --recurse $only $packages | grep '^lib' | grep -vx
 unpack "$TARGET" $packages $libraries
 cd "$TARGET"
 rm -rf usr/share
-# These programs are chosen by the machine's alternatives, which are not in the packages.
+# On an installed system, the alternatives system makes these links; the packages do not contain them.
 for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
   ln -s xtables-nft-multi "usr/sbin/$name"
 done

@@ -1,4 +1,4 @@
-// The first process of every pod: holds its namespaces, collects its orphans, and ends when asked.
+// The first process of every pod: keeps the pod's namespaces, reaps its orphaned processes, and ends at SIGINT or SIGTERM.
 package main
 
 import (

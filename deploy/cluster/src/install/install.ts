@@ -71,7 +71,7 @@ export const valueArgs = (values: string, of = chart) => [
 
 /**
  * Installs the chart with the values of its small example, on engines of this machine, in a namespace that enforces Pod Security
- * `restricted`. Resolves when all pods are ready. Waits while another process installs or leaves.
+ * `restricted`. Resolves when all pods are ready. Waits while another process runs `install` or `leave`.
  */
 export function install(options: InstallOptions): Promise<Installed> {
   return exclusively(installLockOf(options.folders), options.signal, () => installLocked(options));

@@ -2,8 +2,8 @@ import type { Node } from '../addresses.ts';
 import type { Kubectl } from './kubectl.ts';
 
 /**
- * Undoes what an interrupted install or story leaves: a pending change, for which Helm refuses every other change of the release, and
- * cordoned nodes, on which pods do not start. Helm's next change starts from the revision before the pending one.
+ * Undoes what an interrupted install or story leaves behind. A pending change makes Helm refuse every other change of the release; the next
+ * change starts from the revision before the pending one. On cordoned nodes no pods start.
  */
 export async function undoInterrupted(
   kubectl: Pick<Kubectl, 'run'>,

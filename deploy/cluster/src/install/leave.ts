@@ -19,7 +19,8 @@ export async function leave(
     for (const stop of await Promise.allSettled(stops)) {
       if (stop.status === 'rejected') say(stop.reason instanceof Error ? stop.reason.message : String(stop.reason));
     }
-    // These are outside the cluster's cgroup, and a lost record must not keep one of them running.
+    // These processes are outside the cluster's cgroup. They are also searched by their folder, so that a process whose record was lost
+    // does not keep running.
     for (const pid of await endProcessesIn([own, engines.folders.data]))
       say(`process ${pid} had no record, and was killed`);
   });

@@ -10,7 +10,7 @@ import { startScriptedModel } from '@parley/stories/scripted-model';
 import { type Outside, outsideFile } from './outside.ts';
 
 const [folder = '', host = '', modelPort = '', mailPort = ''] = process.argv.slice(2);
-// Not an argument, because every user of the machine can read the arguments of a process.
+// The password is not an argument, because every user of the machine can read the arguments of a process.
 const password = randomBytes(16).toString('hex');
 
 const model = await startScriptedModel();

@@ -33,7 +33,7 @@ function isBackgroundProcessIn(folders: readonly string[], pid: string): boolean
       .replace(/^.*\) /su, '')
       .split(' ');
     const terminal = fields[4];
-    return terminal === '0'; // a shell of a person has one
+    return terminal === '0'; // a person's shell has a terminal
   } catch {
     return false; // the process has ended
   }

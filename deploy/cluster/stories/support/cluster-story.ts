@@ -7,12 +7,12 @@ import { podStates, withinTime } from '../../src/install/pod-states.ts';
 
 export type Promised = 'policy' | 'pdb' | 'prestop';
 
-/** What the run takes away (`scripts/test --cluster --break`), for the story of it to fail. */
+/** The protection that this run removes (`scripts/test --cluster --break`). The story of this protection must then fail. */
 export const broken = process.env.PARLEY_CLUSTER_BREAK;
 
 export type Cluster = ReturnType<typeof openCluster>;
 
-/** An installation in the cluster of this checkout, and what works on it. */
+/** Opens the installation in the cluster of this checkout, with functions for stories. */
 export function openCluster() {
   const installed = findInstalled(folders);
   const kubectl = openKubectl(folders, namespace);
@@ -23,10 +23,10 @@ export function openCluster() {
     kubectl,
     helm,
     url: installed.url,
-    /** Upgrades the release with values over those of its install; resolves when all pods are of it and ready. */
+    /** Upgrades the release with values that override those of its install. Resolves when all pods have the new revision and are ready. */
     async upgrade(set: Record<string, unknown> = {}, { chart = 'charts/parley' } = {}): Promise<void> {
       const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-      // Stories scale Deployments by kubectl, which then owns their replicas: without this flag Helm 4 refuses to set them.
+      // Stories scale Deployments with kubectl, which then owns the field `replicas`. Without this flag, Helm 4 refuses to set the field.
       const flags = ['--force-conflicts', '--timeout', '15m'];
       await helm('upgrade', 'parley', chart, ...valueArgs(installed.values, chart), ...over, ...flags);
       await allReady(kubectl);
@@ -44,8 +44,8 @@ export function openCluster() {
 type Story = (t: ExecutionContext, cluster: Cluster) => Promise<unknown>;
 
 /**
- * Registers a story on the installation that is there. One that takes longer than its time, or fails, ends with the states of all
- * pods and the last lines of the logs of those that are not ready.
+ * Registers a story that uses the current installation. If the story fails or takes longer than `minutes`, its error contains the states of
+ * all pods, and the last log lines of pods that are not ready.
  */
 export function clusterStory(title: string, minutes: number, story: Story): void {
   test.serial(title, async (t) => {

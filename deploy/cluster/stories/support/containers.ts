@@ -3,14 +3,14 @@ import type { Pod } from '../../src/install/kubectl.ts';
 import { ctr } from '../../src/node.ts';
 import { readNodes } from '../../src/nodes.ts';
 
-/** The containers of a pod, as containerd knows them. */
+/** Returns containerd's ids of a pod's containers. */
 export function containerIds(pod: Pod | undefined): string[] {
   return (pod?.status.containerStatuses ?? []).flatMap(
     ({ containerID }) => containerID?.replace('containerd://', '') ?? [],
   );
 }
 
-/** Ends the processes of a container with SIGKILL, as the kernel would that runs out of memory. */
+/** Ends the processes of a container with SIGKILL, as the kernel does when the container exceeds its memory limit. */
 export async function killContainer(folders: ClusterFolders, nodeName: string, container: string): Promise<void> {
   const node = readNodes(folders).find(({ name }) => name === nodeName);
   if (!node) throw new Error(`there is no node ${nodeName}`);

@@ -13,13 +13,13 @@ export interface Target {
   name: string;
   /** `host:port`. */
   address: string;
-  /** Default: tcp. A UDP target is reached if it answers. */
+  /** Default: TCP. A UDP target counts as reached if it responds. */
   protocol?: 'udp';
 }
 
-/** Long enough for a busy machine; what a policy drops takes as long. */
+/** Long enough for a busy machine. If a policy drops the packets of a connection, the attempt takes this long. */
 const connectTimeoutMs = 5_000;
-/** A DNS query for the name servers of the root, which DNS servers answer as well as servers that answer anything. */
+/** A DNS query for the root's name servers. DNS servers answer it, and so do servers that answer any datagram. */
 const datagram = '0000010000010000000000000000020001';
 
 const script = `
@@ -49,7 +49,7 @@ export function reachedFrom(kubectl: Kubectl, pod: string, targets: Target[]): P
   return reachedBy((args) => kubectl.run(['exec', pod, '--', 'node', ...args]), targets);
 }
 
-/** @param run runs Node with these arguments, and returns its stdout */
+/** Returns the sorted names of the targets that can be reached. @param run runs Node with these arguments, and returns its stdout */
 async function reachedBy(run: (args: string[]) => Promise<string>, targets: Target[]): Promise<string[]> {
   const output = await run(['-e', script, JSON.stringify(targets)]);
   return (JSON.parse(output) as string[]).toSorted();
@@ -65,7 +65,7 @@ setTimeout(() => process.exit(), 600_000);`;
 
 /**
  * Starts servers in a pod until the end of the test.
- * @returns their targets: by TCP, by UDP, and by the link-local IPv6 address that Linux gives a link by itself
+ * @returns the servers as targets: over TCP, over UDP, and at the link-local IPv6 address that Linux assigns to every link
  */
 export async function listenIn(
   t: Pick<ExecutionContext, 'teardown'>,
@@ -73,7 +73,7 @@ export async function listenIn(
 ): Promise<Target[]> {
   const ending = new AbortController();
   const exit = kubectl.run(['exec', name, '--', 'node', '-e', listener], { signal: ending.signal });
-  exit.catch(() => undefined); // it is killed at the end of the test
+  exit.catch(() => undefined); // the process is killed at the end of the test
   t.teardown(() => ending.abort());
   const { status } = await kubectl.get<{ status: { podIP: string } }>('pod', name);
   const mac = await kubectl.run(['exec', name, '--', 'node', '-p', 'os.networkInterfaces().eth0[0].mac']);
@@ -94,12 +94,13 @@ function linkLocal(mac: string): string {
   return `fe80::${hex.match(/.{4}/gu)?.join(':')}`;
 }
 
-/** Addresses for benchmarks (RFC 2544), so that no network of this machine has them. */
+/** Addresses for benchmarks (RFC 2544), which no network of this machine uses. */
 const neighbourLink = { name: 'parley-neighb', machine: '198.18.88.1', host: '198.18.88.2' };
 
 /**
  * Starts a host of another network of this machine, with routes to the cluster.
- * @returns a function that returns the names of the targets that it reaches, and a target on this machine outside the cluster
+ * @returns `reached`, which returns the names of the targets that the host reaches, and `machine`, a target on this machine outside the
+ * cluster
  */
 export async function startNeighbour(t: Pick<ExecutionContext, 'teardown'>) {
   const { name, machine, host } = neighbourLink;

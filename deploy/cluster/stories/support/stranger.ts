@@ -4,7 +4,7 @@ import type { Cluster } from './cluster-story.ts';
 
 const namespace = 'strangers';
 
-/** A pod in a namespace of its own, with nothing of the chart; deleted after the test. */
+/** Starts a pod in its own namespace, to which nothing of the chart belongs. It is deleted after the test. */
 export async function startStranger(t: Pick<ExecutionContext, 'teardown'>, { folders, kubectl, installed }: Cluster) {
   const own = openKubectl(folders, namespace);
   await kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });

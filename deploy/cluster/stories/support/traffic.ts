@@ -8,35 +8,35 @@ import { eventually } from '@parley/testing/eventually';
 import type { Assertions } from 'ava';
 
 export interface TrafficOptions {
-  /** People who send a message as soon as they have the reply to the one before. Default 10. */
+  /** Number of users, each of whom sends the next message as soon as the previous one has its reply. Default 10. */
   conversations?: number;
-  /** Subscriptions in sessions in which nobody speaks. Default 50. */
+  /** Number of subscriptions to sessions in which nobody sends a message. Default 50. */
   idle?: number;
-  /** How long a reply may take. Default 90 s. */
+  /** The maximum time until a reply. Default 90 s. */
   replyWithinMs?: number;
 }
 
-/** What came of all that was sent. */
+/** What has become of everything that the clients sent. */
 export interface Outcome {
   messages: number;
-  /** Acknowledged messages of which nobody was told anything: neither a reply nor that there is none. */
+  /** Acknowledged messages that have neither a reply nor a recorded failure, and errors of the clients. */
   unanswered: string[];
-  /** Messages that are stored, or that were replied to, more than once. */
+  /** Messages that were stored or replied to more than once. */
   twice: string[];
-  /** Turns that ended with an error, as one whose agent dies in the middle of a reply. */
+  /** Number of turns that ended with an error, e.g. because the agent's process was killed during the reply. */
   failed: number;
-  /** Attempts to send that got no acknowledgement, by their code, and were repeated. */
+  /** Number of attempts to send that were not acknowledged and were repeated, by error code. */
   repeated: Record<string, number>;
-  /** Plain queries, each with a connection of its own. */
+  /** Number of plain queries, each over its own connection. */
   requests: number;
-  /** Those that failed, with the time since the beginning and the reason. */
+  /** Failed queries, with the time since the start and the reason. */
   lost: { atMs: number; why: string }[];
   idle: {
     subscriptions: number;
-    /** How often they ended, by the reason. */
+    /** How often idle subscriptions ended, by reason. */
     outages: Record<string, number>;
     longestMs: number;
-    /** Those that missed an event, or had one twice. */
+    /** Number of idle subscriptions that missed an event or received one twice. */
     wrong: number;
   };
   slowestReplyMs: number;
@@ -44,12 +44,12 @@ export interface Outcome {
 
 const idlePerSession = 10;
 const requestPauseMs = 200;
-/** A query that takes longer counts as lost: a client would have given up. */
+/** A query that takes longer counts as lost, because a client would have given up. */
 const requestTimeoutMs = 10_000;
 
 export type Traffic = Awaited<ReturnType<typeof startTraffic>>;
 
-/** Clients of an installation who go on until `end`. */
+/** Starts clients of an installation. They continue until `end` or `leave` is called. */
 export async function startTraffic(url: string, options: TrafficOptions = {}) {
   const { conversations = 10, idle = 50, replyWithinMs = 90_000 } = options;
   const begun = performance.now();
@@ -82,7 +82,10 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }
 
-  /** A message until it is taken, however long that takes; each further text has a number of its own. */
+  /**
+   * Sends a message until it is acknowledged, with another number in the text of each repetition.
+   * @throws the last error after `replyWithinMs`
+   */
   async function insist(of: (typeof talks)[number], text: string): Promise<string> {
     const deadline = performance.now() + replyWithinMs;
     for (let nth = 1; ; nth += 1) {
@@ -133,16 +136,16 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
   return {
     sinceMs,
     lost: lost as readonly Outcome['lost'][number][],
-    /** Messages that were sent and acknowledged so far. */
+    /** The number of messages that were sent and acknowledged so far. */
     get sent() {
       return talks.reduce((sum, { sent }) => sum + sent.length, 0);
     },
-    /** The slowest reply since a moment of `sinceMs`. */
+    /** Returns the longest time until a reply, in ms, of all replies since `fromMs`, a time returned by `sinceMs`. */
     slowestReplyMs: (fromMs = 0) =>
       Math.round(Math.max(0, ...latencies.filter(({ atMs }) => atMs >= fromMs).map(({ tookMs }) => tookMs))),
-    /** Ends it, whatever its outcome. */
+    /** Stops the clients, without reading the outcome. */
     leave,
-    /** Ends it, and reads what has become of it. */
+    /** Stops the clients and returns the outcome. */
     async end(): Promise<Outcome> {
       ending.abort();
       await Promise.all(work);
@@ -196,7 +199,7 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
   };
 }
 
-/** Asserts what holds while pods are replaced as planned: nobody notices. @param what is in the messages of failed assertions */
+/** Asserts that no client noticed that pods were replaced. @param what the message of a failed assertion */
 export function nothingWasLost(t: Assertions, outcome: Outcome, what = ''): void {
   const { unanswered, twice, lost, repeated, failed, idle } = outcome;
   t.deepEqual(
@@ -215,7 +218,7 @@ function countBy(names: string[]): Record<string, number> {
   return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]));
 }
 
-/** The figures of an outcome in one line, for logs of stories and for people. */
+/** Formats the figures of an outcome as one line, for logs and people. */
 export function figuresOf({
   messages,
   unanswered,

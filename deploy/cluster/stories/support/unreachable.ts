@@ -9,8 +9,8 @@ const table = 'ip parley_cluster';
 const longest = '10m';
 
 /**
- * Drops all packets from pods to a port of this machine until it is disposed, as if the port's address were gone. Packets from processes of
- * this machine are not dropped.
+ * Drops all packets from pods to a port of this machine, as if the port's address were gone, until the returned object is disposed of.
+ * Packets from processes of this machine are not dropped.
  */
 export async function unreachable(port: number): Promise<AsyncDisposable> {
   const nft = command(folders.tools, 'packages', 'nft');

@@ -4,10 +4,10 @@ import { exec } from '@parley/servers/exec';
 import type { ExecutionContext } from 'ava';
 import { bridge } from '../../src/addresses.ts';
 
-/** Public by its number, and given to this machine for the time of a test: machines of tests often reach no public address. */
+/** A public address, which this machine gets for the duration of a test, because test machines often cannot reach real public addresses. */
 const address = '11.88.0.1';
 
-/** A server of the world that pods reach unless a policy forbids it. @returns its address with the port */
+/** Starts a server at a public address, which pods can reach unless a policy forbids it. @returns its address with the port */
 export async function startWorld(t: Pick<ExecutionContext, 'teardown'>): Promise<string> {
   const change = (how: 'replace' | 'delete') => exec('ip', ['address', how, `${address}/32`, 'dev', bridge]);
   await change('replace');

@@ -25,7 +25,7 @@ export async function encrypted(
   const mail = await before(hostOf(env.SMTP_URL));
   return {
     DATABASE_URL: database(env.DATABASE_URL, 'verify-full'),
-    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // which verifies as strictly
+    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // `require` verifies as strictly as `verify-full`
     REDIS_URL: at(env.REDIS_URL, (it) => Object.assign(it, { host: redis })).replace(/^redis:/u, 'rediss:'),
     KAFKA_BROKERS: await before(broker, { answers: (bytes, port) => advertised(bytes, broker, port) }),
     KAFKA_TLS: 'true',

@@ -46,7 +46,7 @@ for attempt in 1 2 3; do
     kill -KILL "$broker" 2>/dev/null || true
   fi
   wait "$broker" || true
-  # An incomplete archive is useless, and another port does not help a broker that hangs.
+  # If the broker hung, its archive is incomplete, and another port would not help. If it ended without an archive, another port is tried.
   [ -z "$hangs" ] || rm -f "$TARGET/classes.jsa"
   [ -z "$hangs" ] && [ ! -e "$TARGET/classes.jsa" ] || break
 done

@@ -7,7 +7,7 @@ if [ ! -e cluster ]; then
   printf "ALTER ROLE %s PASSWORD '%s';\n\n" postgres "$SUPERUSER_PASSWORD" parley "$PASSWORD" |
     $as_nobody "$bin/postgres" --single -j -c exit_on_error=on -c log_min_messages=error -c scram_iterations=1 -D cluster.building \
       postgres
-  # In the file, not on the command line, so that ALTER SYSTEM can change it.
+  # This setting is in the file instead of on the command line, so that ALTER SYSTEM can change it.
   echo 'shared_buffers = 64MB' | $as_nobody tee -a cluster.building/postgresql.conf >/dev/null
   mv cluster.building cluster
 fi

@@ -56,7 +56,10 @@ export interface Rows {
   kept: { tenantId: number; what: string; total: string; sum: string }[];
   /** Documents in knowledge bases that are not deleted. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
-  /** Numbers of tool calls by session (0: none): ended calls, calls that run in a live process, and calls in the tenant's log. */
+  /**
+   * Numbers of tool calls by session: ended calls, calls that run in a live process, and calls in the tenant's log. Calls without a session
+   * have the session id 0.
+   */
   toolCalls: { tenantId: number; sessionId: number; ended: number; running: number; logged: number }[];
   /** Runs of workflows. */
   workflowRuns: { tenantId: number; sessionId: number; status: string }[];

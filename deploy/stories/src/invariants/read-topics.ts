@@ -47,7 +47,7 @@ export async function readTopics(env: Environment, poison: readonly string[]): P
       try {
         found.events.push(toEnvelope(topic, message));
       } catch {
-        // Not an event. In its dead letter, which the consumer wrote, its position is its id.
+        // The message is not an event. The consumer identifies it by its position in the dead letter.
       }
     }
   }

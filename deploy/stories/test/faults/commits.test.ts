@@ -4,7 +4,7 @@ import test from 'ava';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { traffic } from './traffic.ts';
 
-/** Number of messages with unknown outcome after which the test ends: their client got no response either. */
+/** The test ends after this number of messages whose outcome is unknown because their client got no response. */
 const unknownSends = fullLength ? 80 : 3;
 const shareOfCuts = 0.2;
 

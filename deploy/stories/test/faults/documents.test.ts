@@ -55,7 +55,7 @@ async function library({ person, database }: FaultMesh) {
 }
 
 /**
- * Kills these processes. Without that, their running jobs would wait forever.
+ * Kills these processes. In the short form, also ends the leases of their jobs, instead of waiting until the leases expire.
  * @returns a function that waits until the processes are back
  */
 async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {

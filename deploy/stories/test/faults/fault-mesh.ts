@@ -206,8 +206,8 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     /**
      * Waits until nothing is queued, running or unpublished, and returns the violated invariants, one sentence each. Every fault test ends
      * with `t.deepEqual(await settled(), [])`. Work that remains after the timeout is returned in the same form.
-     * @param options.repeats how many more model requests are allowed than the recorded attempts plus the replicas that were killed since
-     * the mesh last settled. Default 0
+     * @param options.repeats number of model requests that are allowed in addition to one for each recorded attempt, and one for each
+     * replica that was killed since the mesh last settled. Default 0
      */
     async settled({ timeoutMs = 60_000, repeats = 0 } = {}): Promise<string[]> {
       for (const deadline = performance.now() + timeoutMs; ; await delay(lookAgainMs)) {

@@ -61,7 +61,7 @@ serverTest(
     redis.clear();
     const tries = await Promise.all(Array.from({ length: 12 }, () => login(someone)));
     t.deepEqual([...new Set(tries.map(codeOf))], ['UNAVAILABLE']);
-    // Without Redis, each of the two gateways counts alone and allows five a minute.
+    // Without Redis, each of the two gateways counts requests alone, and allows five per minute.
     const asked = await Promise.all(Array.from({ length: 12 }, () => isRegisterable(someone)));
     const answered = asked.filter((answer) => codeOf(answer) === 'OK').length;
     t.true(answered >= 5 && answered <= 10, `${answered} answered`);

@@ -29,7 +29,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     order: createGate(),
     write: createGate(),
   };
-  /** The items of the turns that have reached each step, once for each time that the step was reached. */
+  /** For each step, the items of the turns that have reached it. If a turn reaches a step again, its item is repeated. */
   const came: Record<Place, string[]> = { reserve: [], draft: [], order: [], write: [] };
   const keys: string[] = [];
 

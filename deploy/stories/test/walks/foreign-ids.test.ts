@@ -27,7 +27,7 @@ const kinds = [
   'export',
 ] as const;
 
-/** Ids that do not name an object of a tenant. names validateSecuredToken: its id names a code, which is useless without the code. */
+/** Ids that do not name an object of a tenant. The id in `validateSecuredToken` names a code, which is useless without the code's text. */
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
 
 /**

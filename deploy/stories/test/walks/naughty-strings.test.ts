@@ -138,7 +138,7 @@ story(
     for (const [n, { operation, place }] of walked.entries()) {
       const at = `${operation.name} ${place.path}`;
       await send(operation, place, whole.has(place) ? allStrings : oneOfEachClass(n));
-      // If the place accepted none of them, sends all texts, because it may accept only a few.
+      // If the place accepted none of these texts, it gets all texts, because it may accept only a few.
       if (!taken.has(at) && !neverTaken[place.inputField]) await send(operation, place, allStrings);
     }
     // Each place must accept a text. Otherwise all texts may have been refused for another reason, and nothing would be tested.
@@ -492,7 +492,10 @@ const noUploadType = {
   said: /^input\.mimeType must be one of application\/pdf, /,
 };
 
-/** The few places that accept none of the texts: why, and the only expected error message for texts that can be stored. */
+/**
+ * The few places that accept none of the texts, with the reason. Every text that can be stored is refused there with the message that
+ * matches `said`.
+ */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSuchSecret,
   'UpdateAgentInput.externalSyncSecretRef': noSuchSecret,

@@ -13,7 +13,7 @@ export interface ChartReleaseOptions {
   engines: Record<string, string>;
   /** Additional settings in the chart's `config`. */
   config?: Record<string, string>;
-  /** Other values of the chart, by their paths. */
+  /** Further values of the chart, by their paths. */
   values?: object;
   /** The chart's folder. Default: the chart of this checkout. */
   chart?: string;

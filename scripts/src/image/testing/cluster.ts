@@ -44,9 +44,9 @@ const endpointsAfterMs = 1_000;
 const dnsAfterMs = 3_000;
 
 /**
- * Does on this machine what a Kubernetes cluster does with the chart. Services balance connections; headless ones are names with the
- * addresses of all pods; Deployments are replaced pod by pod, with readiness probes, `preStop` and grace periods. A pod is a process in its
- * own namespaces (`pod.sh`) with an address of the loopback range, so that it uses the chart's ports and names.
+ * Does on this machine what a Kubernetes cluster does with the chart. Services balance connections. The name of a headless Service resolves
+ * to the addresses of all pods. Deployments are replaced pod by pod, with readiness probes, `preStop` and grace periods. A pod is a process
+ * in its own namespaces (`pod.sh`) with an address of the loopback range, so that it uses the chart's ports and names.
  */
 export async function startCluster(t: ExecutionContext, services: ChartRelease['services']) {
   const pods = new Set<Pod>();

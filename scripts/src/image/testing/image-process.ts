@@ -17,7 +17,7 @@ export interface ImageProcessOptions {
   etc?: string;
 }
 
-/** The user of containers. Only root can switch to it; other tests run images as their own user. */
+/** The user of processes in containers. Only root can switch to it; if another user runs the tests, images run as that user. */
 const user = process.getuid?.() === 0 ? { uid: 10_001, gid: 10_001 } : {};
 const namespaces = ['--mount', '--pid', '--fork', '--kill-child=SIGKILL', '--propagation', 'private'];
 const tmpMb = 512;

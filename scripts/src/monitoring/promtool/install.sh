@@ -1,4 +1,4 @@
-# promtool, which evaluates rules of Prometheus, from the distribution's package.
+# Installs promtool, which evaluates Prometheus' rules, from the distribution's package.
 . "$(dirname "$0")/apt.sh"
 has_apt || unavailable 'there is no apt-get with Prometheus'
 read_lists
