@@ -23,7 +23,10 @@ function observed() {
     enoughAnswers(model) {
       for (let answer = 0; answer < 3; answer += 1) model.answered((tenantId += 1));
     },
-    silence: () => pass(halfAnHourMs),
+    silence(model) {
+      if (model.state === 'ending') model.keptOut((tenantId += 1)); // an answer forgets the calls rejected before it
+      pass(halfAnHourMs);
+    },
   };
   return { outage, pass, on: (event: OutageEvent) => causes[event](outage) };
 }
@@ -44,16 +47,16 @@ function inState(state: OutageState) {
   return model;
 }
 
-/** Returns the state after an event. The event `enoughAnswers` is the last of several answers, so the earlier answers are applied first. */
-function nextOf(state: OutageState, event: OutageEvent): OutageState {
-  if (event !== 'enoughAnswers') return transitions[state][event] ?? state;
-  const answering = transitions[state].answer ?? state;
-  return transitions[answering].enoughAnswers ?? answering;
-}
+/** The expected state after each event. Written out here, so that a change of `transitions` fails. */
+const expected: Record<OutageState, Record<OutageEvent, OutageState>> = {
+  works: { enoughFailures: 'outage', answer: 'works', enoughAnswers: 'works', silence: 'works' },
+  outage: { enoughFailures: 'outage', answer: 'ending', enoughAnswers: 'works', silence: 'works' },
+  ending: { enoughFailures: 'outage', answer: 'ending', enoughAnswers: 'works', silence: 'ending' },
+};
 
 for (const state of states) {
   for (const event of events) {
-    const next = nextOf(state, event);
+    const next = expected[state][event];
     test(`after ${event}, the state ${state} becomes ${next}`, (t) => {
       const { outage, on } = inState(state);
       t.is(outage.state, state);
