@@ -77,7 +77,8 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
       "import 'nice-grpc'; import './send-message.ts'; import type { Row } from './session-store.ts';",
     'services/session/src/graph/resolvers.ts': "import './dates.ts'; import '../send-message.ts';",
     'services/session/src/graph/dates.ts': "import '@parley/graph/scalars';",
-    'services/session/src/on-ended.ts': "import './send-message.ts';",
+    'services/session/src/on-ended.ts':
+      "import './send-message.ts'; const show = (row: import('./session-store.ts').Row) => row;",
     'services/session/src/send-message.ts': "import './session-store.ts'; import '@parley/kernel/errors';",
     'services/session/src/send-message.test.ts': "import '@parley/testing/clock'; import './send-message.ts';",
     'services/session/src/session-store.ts': "import './cursor.ts'; import type { Read } from './read-session.ts';",
@@ -166,6 +167,19 @@ const refused: [what: string, file: string, text: string, violation: string][] =
     "import type { agent } from '../../agent/src/service.ts';",
     'service-imports-service: services/session/src/send-message.ts → services/agent/src/service.ts',
   ],
+  ...(
+    [
+      ['an annotation', "export function send(agent: import('@parley/agent').Agent): void;"],
+      ['an alias', "export type Agent = import('../../agent/src/service.ts').Agent;"],
+      ['a type argument', "export const agents = new Set<import('@parley/agent').Agent>();"],
+      ['a `typeof`', "export type Agents = { all: (typeof import('@parley/agent'))[] };"],
+    ] as const
+  ).map(([place, text]): [string, string, string, string] => [
+    `a service that imports a type of another in ${place}`,
+    'services/session/src/send-message.ts',
+    text,
+    'service-imports-service: services/session/src/send-message.ts → services/agent/src/service.ts',
+  ]),
   [
     'a test that imports another service',
     'services/session/test/wire.test.ts',

@@ -16,6 +16,7 @@ const store = /(?<!object)-store\.ts$/u;
  */
 export async function checkImports(root: string, folders: string[]) {
   teachUsing();
+  teachTypeImports();
   const options = await extractDepcruiseOptions(rules);
   const { output } = await cruise(folders, { ...options, baseDir: root });
   if (typeof output === 'string') throw new Error(`the import checker answered with text: ${output}`);
@@ -43,6 +44,37 @@ function teachUsing(): void {
     visitVariableDeclarators.call(this, decls ?? []);
     return statement;
   };
+}
+
+/** A node of swc's syntax tree. */
+interface Node {
+  type?: string;
+  /** The specifier of a `TsImportType`. */
+  argument?: unknown;
+}
+
+/**
+ * Extends swc's visitor, with which the cruiser reads files: the visitor does not visit types. Each type such as
+ * `import('./x.ts').T` is therefore visited as the declaration `import type {} from './x.ts'`.
+ */
+function teachTypeImports(): void {
+  const { visitModule } = Visitor.prototype;
+  if (visitModule.name === 'visitWithTypeImports') return;
+  Visitor.prototype.visitModule = function visitWithTypeImports(module) {
+    const declarations = typeImportsIn(module).map((node) => {
+      const declaration = { type: 'ImportDeclaration', typeOnly: true, specifiers: [], source: node.argument };
+      delete node.argument; // otherwise the cruiser reads an annotation's import again, as one of a value
+      return declaration as unknown as (typeof module.body)[number];
+    });
+    return visitModule.call(this, Object.assign(module, { body: [...module.body, ...declarations] }));
+  };
+}
+
+function typeImportsIn(value: unknown): Node[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inside = Object.values(value).flatMap(typeImportsIn);
+  const node: Node = value;
+  return node.type === 'TsImportType' ? [node, ...inside] : inside;
 }
 
 function isOurs({ source, couldNotResolve }: IModule): boolean {
