@@ -59,11 +59,11 @@ story('the examples of session are those on its page', async (t, mesh) => {
   await send(ada, list, { agentId, first: 20 });
   await send(ada, '{ sessionCount }');
   await send(ada, '{ avatarToken }');
-  await send(ada, 'mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }', {
-    sessionId: String(sessionId),
-  });
+  const interrupt = 'mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }';
+  await send(ada, interrupt, { sessionId: String(sessionId) });
   const end = 'mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id status endedAt } }';
   await send(ada, end, { sessionId: String(sessionId) });
+  await refused(ada, interrupt, { sessionId: String(sessionId) });
   await refused(ada, end, { sessionId: '900000001' });
   await evaluated(ada, sessionId);
   const evaluation = `query ($sessionId: Int!) { evaluation(sessionId: $sessionId) {
