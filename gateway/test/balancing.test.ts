@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { changingName } from '@parley/testing/changing-name';
 import { eventually } from '@parley/testing/eventually';
 import { testAuthority } from '@parley/testing/test-authority';
@@ -71,4 +71,30 @@ test('processes of a subgraph that are added behind its name get equal shares of
   const gone = processes.served.get('127.0.0.3');
   for (let n = 0; n < 12; n += 1) await answer();
   t.is(processes.served.get('127.0.0.3'), gone);
+});
+
+test('a process that hangs in the TLS handshake delays only the requests that it holds', async (t) => {
+  const authority = testAuthority();
+  const certificate = { ...authority.issue([name, '127.0.0.1']), ca: authority.cert };
+  const { tls } = await testMeshTls(t, certificate);
+  const dns = changingName(t, 'agent.hangs.invalid');
+  const silent = createTcpServer();
+  await once(silent.listen(0, '127.0.0.5'), 'listening');
+  const open = new Set<Socket>();
+  silent.on('connection', (socket) => open.add(socket.on('error', () => undefined)));
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    silent.close();
+  });
+  dns.set('127.0.0.5');
+  const { port } = silent.address() as AddressInfo;
+  const { ask, identity } = await gatewayMesh(t, {
+    mesh: { tls },
+    env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '1000' },
+    graphUrls: { agent: `https://agent.hangs.invalid:${port}` },
+  });
+  const token = await identity.signIn('s-1');
+  const answers = await Promise.all([1, 2, 3].map(() => ask('{ agentCount }', { token })));
+  for (const { errors } of answers) t.like(errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
+  t.is(open.size, 3, 'no request waits for the connection of another one');
 });

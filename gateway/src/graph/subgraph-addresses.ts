@@ -1,50 +1,90 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unlessAborted } from '@parley/kernel/timing/abort';
 
 export interface SubgraphAddressesOptions {
   url: string;
   /** Interval in ms at which the name is resolved again while requests arrive. */
   lookupIntervalMs: number;
+  /** For how many ms an address that could not be connected to is skipped. Then one request tries it. Default 2,000. */
+  skipMs?: number;
+  /** Returns the time in ms. Default: `performance.now`. */
+  now?: () => number;
 }
 
-/** The addresses of all processes of one subgraph, used in turn. */
+/** An address that was chosen for one request. The request reports how it went by exactly one call. */
+export interface ChosenAddress {
+  readonly origin: string;
+  /** The process responded. */
+  responded(): void;
+  /** The request ended without a response. */
+  failed(): void;
+  /** No connection was opened, so the address is skipped for a while. @returns whether addresses remain that are not skipped */
+  skip(): boolean;
+}
+
+/** The addresses of all processes of one subgraph. */
 export interface SubgraphAddresses {
-  /** Returns the origin for the next request. @throws the error of DNS if the name was never resolved, and the signal's reason */
-  next(signal: AbortSignal): Promise<string>;
-  /** Skips an origin until the name is resolved again. @returns whether other origins remain */
-  skip(origin: string): boolean;
+  /**
+   * Chooses the address with the fewest requests in flight, so that a process that hangs gets no more requests than it holds.
+   * @throws the error of DNS if the name was never resolved; the reason of `signal`
+   */
+  choose(signal: AbortSignal): Promise<ChosenAddress>;
 }
 
-/** If the known addresses are older than this many intervals, a request waits for the lookup, for at most `staleWaitMs`. */
+interface Address {
+  origin: string;
+  inFlight: number;
+  /** Time of `now`; undefined if the address is not skipped. */
+  skippedUntil?: number | undefined;
+}
+
+/** After this many intervals the known addresses are so old that a request waits for the lookup, for a while. */
 const maxAgeIntervals = 3;
 const staleWaitMs = 1_000;
+/** The pause after a failed lookup of a name that was never resolved. */
+const failurePauseMs = 200;
 
 /**
  * Balances requests over the addresses of a name. A pool of connections to one address cannot: it prefers few connections, and a
  * Service chooses a process for each connection at random. If a lookup fails, the last addresses remain in use.
  */
-export function subgraphAddresses({ url, lookupIntervalMs }: SubgraphAddressesOptions): SubgraphAddresses {
+export function subgraphAddresses({
+  url,
+  lookupIntervalMs,
+  skipMs = 2_000,
+  now = () => performance.now(),
+}: SubgraphAddressesOptions): SubgraphAddresses {
   const { origin, protocol, hostname, port } = new URL(url);
   const name = hostname.replaceAll(/^\[|\]$/gu, '');
-  if (isIP(name) !== 0) return { next: async () => origin, skip: () => false };
-
-  let known: string[] = [];
+  const isName = isIP(name) === 0;
+  let known: Address[] = isName ? [] : [{ origin, inFlight: 0 }];
   let resolvedAt = Number.NEGATIVE_INFINITY;
+  let failure: unknown;
   let running: Promise<void> | undefined;
-  let index = 0;
-  const skipped = new Set<string>();
-  const originOf = ({ address, family }: LookupAddress) =>
-    new URL(`${protocol}//${family === 6 ? `[${address}]` : address}${port && `:${port}`}`).origin;
+  /** Where the search for the least busy address begins, so that equally busy ones are used in rotation. */
+  let first = 0;
+
+  /** Addresses with a zone, as of link-local interfaces, have no URL and are left out. */
+  function originsOf(addresses: LookupAddress[]): string[] {
+    const urls = addresses.map(
+      ({ address, family }) => `${protocol}//${family === 6 ? `[${address}]` : address}${port && `:${port}`}`,
+    );
+    return [...new Set(urls.filter((each) => URL.canParse(each)).map((each) => new URL(each).origin))];
+  }
 
   async function resolveAgain(): Promise<void> {
     try {
-      known = [...new Set((await dns.lookup(name, { all: true })).map(originOf))];
-      skipped.clear();
+      const origins = originsOf(await dns.lookup(name, { all: true }));
+      const before = new Map(known.map((each) => [each.origin, each]));
+      if (origins.length > 0) known = origins.map((each) => before.get(each) ?? { origin: each, inFlight: 0 });
+      failure = undefined;
     } catch (error) {
+      failure = error;
       if (known.length === 0) throw error;
     } finally {
-      resolvedAt = performance.now();
+      resolvedAt = now();
       running = undefined;
     }
   }
@@ -55,36 +95,53 @@ export function subgraphAddresses({ url, lookupIntervalMs }: SubgraphAddressesOp
     return running;
   }
 
+  async function refreshIfDue(signal: AbortSignal): Promise<void> {
+    const age = now() - resolvedAt;
+    if (known.length === 0) {
+      if (failure && age < failurePauseMs) throw failure;
+      await unlessAborted(refresh(), signal);
+    } else if (isName && age > lookupIntervalMs) {
+      const resolved = refresh();
+      const isOld = age > maxAgeIntervals * lookupIntervalMs;
+      if (isOld) await unlessAborted(Promise.race([resolved, delay(staleWaitMs)]), signal);
+    }
+  }
+
+  function pick(): Address {
+    const time = now();
+    const due = known.find(({ skippedUntil }) => skippedUntil !== undefined && skippedUntil <= time);
+    if (due) {
+      due.skippedUntil = time + skipMs; // for the others, until this request has succeeded
+      return due;
+    }
+    first += 1;
+    const rotated = known.map((_, n) => known[(first + n) % known.length] as Address);
+    const usable = rotated.filter(({ skippedUntil }) => skippedUntil === undefined);
+    return (usable.length > 0 ? usable : rotated).reduce((least, each) =>
+      each.inFlight < least.inFlight ? each : least,
+    );
+  }
+
   return {
-    async next(signal) {
-      const age = performance.now() - resolvedAt;
-      if (known.length === 0) await unlessAborted(refresh(), signal);
-      else if (age > lookupIntervalMs) {
-        const resolved = refresh();
-        const isOld = age > maxAgeIntervals * lookupIntervalMs;
-        if (isOld) await unlessAborted(Promise.race([resolved, delay(staleWaitMs, undefined, { ref: false })]), signal);
-      }
-      const usable = known.filter((each) => !skipped.has(each));
-      const choice = usable.length > 0 ? usable : known;
-      index = (index + 1) % Math.max(choice.length, 1);
-      return choice[index] ?? origin;
-    },
-    skip(refused) {
-      skipped.add(refused);
-      return known.some((each) => !skipped.has(each));
+    async choose(signal) {
+      await refreshIfDue(signal);
+      const address = known.length > 0 ? pick() : { origin, inFlight: 0 };
+      address.inFlight += 1;
+      return {
+        origin: address.origin,
+        responded() {
+          address.inFlight -= 1;
+          address.skippedUntil = undefined;
+        },
+        failed() {
+          address.inFlight -= 1;
+        },
+        skip() {
+          address.inFlight -= 1;
+          address.skippedUntil = now() + skipMs;
+          return known.some(({ skippedUntil }) => skippedUntil === undefined);
+        },
+      };
     },
   };
-}
-
-/** Resolves or rejects as the work does, or rejects with the signal's reason at once; the work itself continues. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

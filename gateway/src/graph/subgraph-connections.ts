@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { idleConnectionMs } from '@parley/kernel/http/http-drain';
+import { unlessAborted } from '@parley/kernel/timing/abort';
 import type { MeshTls } from '@parley/kernel/tls/mesh';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { type FieldRules } from './field-rules.ts';
@@ -17,6 +18,8 @@ export interface SubgraphConnectionsOptions {
   /** Maximum age of a connection in ms. */
   connectionMs: number;
   maxAnswerBytes: number;
+  /** Called when no connection to an address was opened. The address is then skipped for a while. */
+  onUnreached?: (origin: string, error: unknown) => void;
 }
 
 export interface Message {
@@ -34,14 +37,17 @@ const maxAttempts = 3;
 /** Pause in ms before a reconnect to the same address, so that a load balancer can notice which process has stopped. */
 const reconnectPauseMs = 50;
 
-/** HTTP connections to one subgraph: a pool for each address of its processes, which are used in turn. */
+/** HTTP connections to one subgraph: a pool for each address of its processes, which are balanced by requests in flight. */
 export function subgraphConnections(options: SubgraphConnectionsOptions) {
   const { url, rules, tls, lookupIntervalMs, connections, connectionMs, maxAnswerBytes } = options;
+  const { onUnreached = () => undefined } = options;
   const addresses = subgraphAddresses({ url, lookupIntervalMs });
   const { host } = new URL(url);
   // Closes the pool of an address once its last connection has closed.
   const pools = new Agent({
     connections: connections ?? null,
+    // Otherwise all requests of an address wait for one connection that finds out the version of HTTP.
+    allowH2: false,
     connectTimeout: connectTimeoutMs,
     ...(tls && { connect: tlsConnector(tls) }),
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
@@ -61,19 +67,31 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
       const { signal } = message;
       // TLS expects a certificate for the host of this header.
       const headers = { ...message.headers, host };
-      for (let attempt = 1; ; attempt += 1) {
-        const origin = await addresses.next(signal);
+      for (let attempt = 1; ; ) {
+        const address = await addresses.choose(signal);
+        const { origin } = address;
         try {
-          return await pools.request({ ...message, headers, origin, method: 'POST', path: '/' });
+          // A request that waits in the pool for a connection does not observe its signal.
+          const response = await unlessAborted(
+            pools.request({ ...message, headers, origin, method: 'POST', path: '/' }),
+            signal,
+          );
+          address.responded();
+          return response;
         } catch (error) {
-          const othersRemain = wasNotSent(error) && addresses.skip(origin);
+          const isUnreached = wasNotSent(error);
+          if (isUnreached) onUnreached(origin, error);
+          const othersRemain = isUnreached && address.skip();
+          if (!isUnreached) address.failed();
+          signal.throwIfAborted();
+          if (othersRemain) continue; // each address fails once, and is skipped then
           if (attempt === maxAttempts) throw error;
-          if (othersRemain) signal.throwIfAborted();
-          else if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
+          if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
           // Lets the pool notice other connections that the server has closed.
           else if ((isOneOf(closedCodes, error) || isOneOf(refusedCodes, error)) && isRetryable(query, rules))
             await delay(0, undefined, { signal });
           else throw error;
+          attempt += 1;
         }
       }
     },
@@ -81,9 +99,15 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
   };
 }
 
-/** Whether a request failed before any of it was sent. */
+/** Reports whether a request failed before any of it was sent: no connection was opened, or the server's certificate was refused. */
 export function wasNotSent(error: unknown): boolean {
-  return wasRefused(error) || isOneOf(unreachedCodes, error);
+  const isOfConnect = error instanceof Error && 'syscall' in error && error.syscall === 'connect';
+  return isOfConnect || wasRefused(error) || isOneOf(unreachedCodes, error) || isOfCertificate(error);
+}
+
+function isOfCertificate(error: unknown): boolean {
+  const pattern = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED)/u;
+  return error instanceof Error && 'code' in error && pattern.test(String(error.code));
 }
 
 /** An open connection can fail with the same codes when a route disappears, so the system call must be `connect`. */

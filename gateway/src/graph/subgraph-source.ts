@@ -81,6 +81,7 @@ export function subgraphSource({
     lookupIntervalMs,
     connectionMs,
     maxAnswerBytes,
+    onUnreached: (origin, err) => log.warn({ err, subgraph: unit, origin }, 'subgraph address not reached'),
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {

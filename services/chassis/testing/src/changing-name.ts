@@ -23,11 +23,11 @@ function patch(): void {
     await known.answered;
     if (known.addresses.length === 0)
       throw Object.assign(new Error(`getaddrinfo EAI_AGAIN ${host}`), { code: 'EAI_AGAIN' });
-    return known.addresses.map((address) => ({ address, family: 4 }));
+    return known.addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   }) as never;
 }
 
-/** A DNS name, in this process alone, whose IPv4 addresses the test changes. Without an address its lookup fails. */
+/** A DNS name, in this process alone, whose addresses the test changes. Without an address its lookup fails. */
 export function changingName(t: Pick<ExecutionContext, 'teardown'>, host: string) {
   patch();
   const name: Name = { addresses: [], lookups: 0, answered: Promise.resolve() };
