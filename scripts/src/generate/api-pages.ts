@@ -91,8 +91,9 @@ export function apiPage({ unit, sdl, contract, errors, examples }: ApiPageSource
     ].join('\n');
   });
   const types = typesOf(operations).map((type) => `${typeSection(type)}\n`);
-  const text = `<!-- Written by scripts/generate from services/${unit}/src/schema.graphql, gateway/contract.json,
-gateway/api/errors.json and gateway/api/examples/${unit}.json. -->
+  const text = `<!-- Written by scripts/generate from services/${unit}/src/schema.graphql,
+gateway/contract.json, gateway/api/errors.json and
+gateway/api/examples/${unit}.json. -->
 
 # Operations of ${unit}
 
