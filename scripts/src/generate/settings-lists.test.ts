@@ -50,6 +50,14 @@ test('a list is written between its markers, and a page with the current list do
   );
 });
 
+test('a placeholder is shown, and not read as HTML', (t) => {
+  const meaning = 'Like <UNIT>_KEY and `<UNIT>_KEY`.';
+  const key = setting('KEY', text.optional(), meaning, { required: 'without <UNIT>_URL' });
+  const root = checkout(t, { 'SETTINGS.md': markers('shared') });
+  const [page] = settingsLists(root, { shared: listSettings({ key }) });
+  t.true(page?.text.includes('required without \\<UNIT>_URL. Like \\<UNIT>_KEY and\n  `<UNIT>_KEY`.'), page?.text);
+});
+
 test('a page links to the lists of all units in their pages', (t) => {
   const page = (links: string) => `${markers('shared')}<!-- pages of units -->\n${links}<!-- end of pages -->\n`;
   const root = checkout(t, { 'SETTINGS.md': page(''), 'gateway/README.md': markers('gateway') });

@@ -44,7 +44,12 @@ function listOf(settings: ListedSetting[]): string {
   const items = settings.map((each) => {
     const standard = defaultText(each, (value) => (value === '' ? 'none' : `\`${value}\``));
     const about = standard.startsWith('required') ? standard : `default: ${standard}`;
-    return wrapped(`- \`${each.name}\`: ${typeText(each)}, ${about}. ${each.meaning}`, '  ');
+    return wrapped(escaped(`- \`${each.name}\`: ${typeText(each)}, ${about}. ${each.meaning}`), '  ');
   });
   return `${items.join('\n')}\n`;
+}
+
+/** Escapes `<` outside code spans, which Markdown would read as HTML. */
+function escaped(text: string): string {
+  return text.replaceAll(/`[^`]*`|</gu, (found) => (found === '<' ? '\\<' : found));
 }

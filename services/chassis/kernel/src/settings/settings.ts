@@ -9,7 +9,7 @@ export interface SettingOptions<Value> {
   productionDefault?: Value;
   /** Required in production, which does not fall back to embedded engines. */
   requiredInProduction?: boolean;
-  /** The condition under which the setting is required, if that depends on other settings: `without SESSION_DATABASE_URL`. */
+  /** The condition under which the setting is required, if that depends on other settings, as Markdown: ``without `SESSION_DATABASE_URL` ``. */
   required?: string;
   /**
    * Returns another setting that the value requires, and the text that it must have. Undefined if the value requires none.

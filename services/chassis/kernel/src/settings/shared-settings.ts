@@ -389,7 +389,7 @@ export function databaseSettings(service: string) {
         'DATABASE_URL',
         postgresUrl,
         'PostgreSQL 15 or newer with pgvector, by TLS with `?sslmode=verify-full`; `<SERVICE>_DATABASE_URL` for one service.',
-        { secret: true, without: 'with `scripts/up` PGlite', required: `without ${prefix}_DATABASE_URL` },
+        { secret: true, without: 'with `scripts/up` PGlite', required: `without \`${prefix}_DATABASE_URL\`` },
       ),
       migrationsUrl: setting(
         'MIGRATIONS_DATABASE_URL',
