@@ -23,7 +23,7 @@ import {
   OperationTypeNode,
   parse,
 } from 'graphql';
-import { pageWidth, wrapped } from './wrapped.ts';
+import { linkLines, pageWidth, wrapped } from './wrapped.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 type Operation = Field & { kind: OperationTypeNode };
@@ -132,7 +132,7 @@ function linksTo(operations: Operation[], page = ''): string {
       const links = operations
         .filter((operation) => operation.kind === kind)
         .map(({ name }) => `[${name}](${page}#${name.toLowerCase()})`);
-      return links.length > 0 ? `${title}:\n${links.join(' ·\n')}\n` : [];
+      return links.length > 0 ? `${title}:\n${linkLines(links)}\n` : [];
     })
     .join('\n');
 }

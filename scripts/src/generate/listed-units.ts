@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListedUnit } from '@parley/units';
+import { linkLines } from './wrapped.ts';
 
 type Listed = Pick<ListedUnit, 'name' | 'folder'>;
 
@@ -9,7 +10,7 @@ const place = /(?<=<!-- units -->\n).*?(?=<!-- end of units -->)/su;
 /** Returns a page with links to the READMEs of all units between its markers; callers precede the units that they call. */
 export function withUnitLinks(page: string, units: readonly Listed[]): string {
   const links = units.map(({ name, folder }) => `[${name}](${folder}/README.md)`).toReversed();
-  return page.replace(place, `\n${links.join(' ·\n')}\n\n`);
+  return page.replace(place, `\n${linkLines(links)}\n\n`);
 }
 
 /** Returns the `package.json` of the list of units, with a dependency on every listed unit. */

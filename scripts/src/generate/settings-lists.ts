@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { allSettings } from '@parley/units/settings';
 import { defaultText, typeText } from '../settings/listing.ts';
-import { wrapped } from './wrapped.ts';
+import { linkLines, wrapped } from './wrapped.ts';
 
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
 const list = /(?<=<!-- pages of units -->\n).*?(?=<!-- end of pages -->)/su;
@@ -37,7 +37,7 @@ export function settingsLists(root: string, settings = allSettings()) {
       `No README.md or SETTINGS.md has the lines <!-- settings: NAME --> and <!-- end of settings --> of ${[...missing].join(', ')}`,
     );
   const links = found.toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([unit, path]) => `[${unit}](${path})`);
-  return pages.map(({ path, text }) => ({ path, text: text.replace(list, `\n${links.join(' ·\n')}\n\n`) }));
+  return pages.map(({ path, text }) => ({ path, text: text.replace(list, `\n${linkLines(links)}\n\n`) }));
 }
 
 function listOf(settings: ListedSetting[]): string {

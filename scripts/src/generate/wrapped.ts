@@ -13,3 +13,15 @@ export function wrapped(text: string, indent = ''): string {
   }
   return lines.join('\n');
 }
+
+/** Joins links into lines of at most 80 columns, with a dot between two links. A wider link has a line of its own. */
+export function linkLines(links: string[]): string {
+  const lines: string[] = [];
+  for (const [n, link] of links.entries()) {
+    const item = n < links.length - 1 ? `${link} ·` : link;
+    const last = lines.at(-1);
+    if (last !== undefined && `${last} ${item}`.length <= pageWidth) lines[lines.length - 1] = `${last} ${item}`;
+    else lines.push(item);
+  }
+  return lines.join('\n');
+}
