@@ -117,9 +117,7 @@ export function subgraphAddresses({
     first += 1;
     const rotated = known.map((_, n) => known[(first + n) % known.length] as Address);
     const usable = rotated.filter(({ skippedUntil }) => skippedUntil === undefined);
-    return (usable.length > 0 ? usable : rotated).reduce((least, each) =>
-      each.inFlight < least.inFlight ? each : least,
-    );
+    return (usable.length > 0 ? usable : rotated).reduce((best, each) => (each.inFlight < best.inFlight ? each : best));
   }
 
   return {
