@@ -42,7 +42,7 @@ export type McpToolSchemaDto = {
   description?: Maybe<Scalars['String']['output']>;
   /** JSON Schema of the arguments; null if the server gives none. */
   inputSchema?: Maybe<Scalars['JSON']['output']>;
-  /** Time at which a listed schema first differed from the first listed one; null if the schema has not changed. */
+  /** Time at which the server first listed another schema for this tool than at the first listing; null if this never happened. */
   changedAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
@@ -61,13 +61,13 @@ export type CustomActionDto = {
   method: Scalars['String']['output'];
   /** The JSON Schema of the arguments (draft-07 or 2020-12); null: any object. */
   argsSchema?: Maybe<Scalars['JSON']['output']>;
-  /** Headers that are sent on every call, a map of text to text. Not for secrets, because the headers are returned as stored. */
+  /** Headers that are sent on every call, as an object of strings. They are returned as stored, so they must not contain secrets. */
   extraHeaders?: Maybe<Scalars['JSON']['output']>;
-  /** The header that contains the bearer token, without `Bearer`; null: `Authorization: Bearer <token>`. */
+  /** Name of the header that contains the bare token, without the prefix `Bearer`. Null: the header is `Authorization: Bearer <token>`. */
   credentialSecretHeaderName?: Maybe<Scalars['String']['output']>;
   /**
-   * Source of the credential: null (the bearer token, or none), MESSAGING_TENANT, PARTNER_A, PARTNER_B, PARTNER_C, SESSION_PARTNER_A,
-   * SESSION_PARTNER_B or SESSION_PARTNER_C.
+   * Source of the credential: MESSAGING_TENANT, PARTNER_A, PARTNER_B, PARTNER_C, SESSION_PARTNER_A, SESSION_PARTNER_B or SESSION_PARTNER_C.
+   * Null if the action has a bearer token or no credential.
    */
   credentialSource?: Maybe<Scalars['String']['output']>;
   /** Time at which the action was created. */
@@ -95,23 +95,23 @@ export type CertifiedOperationDto = {
   compatibleCredentialSources: Array<Scalars['String']['output']>;
 };
 
-/** Kind of the called target. */
+/** Kind of the call. */
 export type OutboundCallKind =
-  /** A tool of a connector. */
+  /** A call of a connector's tool. */
   | 'TOOL'
-  /** The tools of a connector were listed. */
+  /** A request to a connector for the list of its tools. */
   | 'TOOL_LIST'
-  /** A custom action. */
+  /** A call of a custom action. */
   | 'ACTION';
 
-/** The record of a call of a connector or an action for the tenant, without the content of request and response. Kept for 30 days. */
+/** The record of one call that was made for the tenant. It does not contain the content of request and response. Kept for 30 days. */
 export type OutboundCallDto = {
   __typename?: 'OutboundCallDto';
   /** The call's id. */
   id: Scalars['Int']['output'];
   /** Time at which the call began. */
   at: Scalars['DateTime']['output'];
-  /** Kind of the called target. */
+  /** Kind of the call. */
   kind: OutboundCallKind;
   /** Id of the connector or action, which may be deleted. */
   target: Scalars['Int']['output'];
@@ -133,7 +133,7 @@ export type CreateMcpConnectorInput = {
   name: Scalars['String']['input'];
   /** The server's MCP endpoint: http or https, at most 2,000 characters, with a host that has a public address. */
   serverUrl: Scalars['String']['input'];
-  /** Sent as a bearer token; at most 4,096 characters. Stored encrypted and never returned. */
+  /** The server's API key, which is sent as a bearer token; at most 4,096 characters. Stored encrypted and never returned. */
   apiKey: Scalars['String']['input'];
 };
 
@@ -167,9 +167,9 @@ export type CreateCustomActionInput = {
   argsSchema?: InputMaybe<Scalars['JSON']['input']>;
   /** A bearer token. Stored encrypted and never returned. */
   bearerToken?: InputMaybe<Scalars['String']['input']>;
-  /** The header that sends the bearer token without `Bearer`; needs `bearerToken`. */
+  /** Name of the header that sends the bare token, without the prefix `Bearer`. Requires `bearerToken`. Null: `Authorization: Bearer <token>`. */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
-  /** Headers that are sent on every call, a map of text to text. The credential's header overrides them. Not for secrets. */
+  /** Headers that are sent on every call, as an object of strings. The credential's header overrides them. They must not contain secrets. */
   extraHeaders?: InputMaybe<Scalars['JSON']['input']>;
   /** The id of a messaging app, with `messagingAppSecret`. At each call, both are exchanged for a token of the messaging tenant. */
   messagingAppId?: InputMaybe<Scalars['String']['input']>;
@@ -190,7 +190,7 @@ export type UpdateCustomActionInput = {
   id: Scalars['Int']['input'];
   /** See CreateCustomActionInput. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** See CreateCustomActionInput. A different value is refused for actions with a provisioned or messaging credential. */
+  /** See CreateCustomActionInput. A different value is refused if `credentialSource` is MESSAGING_TENANT or PARTNER_*. */
   url?: InputMaybe<Scalars['String']['input']>;
   /** See CreateCustomActionInput. Refused in the same cases as `url`. */
   method?: InputMaybe<Scalars['String']['input']>;
@@ -203,8 +203,8 @@ export type UpdateCustomActionInput = {
   /** Null clears the header. Refused if no bearer token is stored. */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
   /**
-   * A SESSION_* source removes a stored credential. Null removes a SESSION_* source, so that the action has no credential; null is refused for
-   * an action with a provisioned credential.
+   * A SESSION_* source removes a stored credential. Null removes a SESSION_* source, so that the action has no credential; null is refused if
+   * the source is MESSAGING_TENANT or PARTNER_*.
    */
   credentialSource?: InputMaybe<Scalars['String']['input']>;
 };
@@ -216,8 +216,8 @@ export type Query = {
   /** All connectors of the tenant, ordered by id. */
   mcpConnectors: Array<McpConnectorDto>;
   /**
-   * The tools of a connector, requested from its server at most every 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) if the server refuses the
-   * credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if the server cannot be reached or does not speak MCP, NOT_FOUND for an absent
+   * The tools of a connector. Its server is asked for them at most once in 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) if the server refuses
+   * the credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if the server cannot be reached or does not speak MCP, NOT_FOUND for an absent
    * connector.
    */
   listMcpTools: Array<McpToolSchemaDto>;
@@ -251,13 +251,13 @@ export type Mutation = {
   createMcpConnector: McpConnectorDto;
   /** Changes a connector. NOT_FOUND if it does not exist, BAD_REQUEST for an invalid field. */
   updateMcpConnector: McpConnectorDto;
-  /** Deletes a connector; returns true. Workflows and agents that use it fail from then on. NOT_FOUND if it does not exist. */
+  /** Deletes a connector; returns true. Models no longer get its tools, and workflow nodes that call them fail. NOT_FOUND if it does not exist. */
   deleteMcpConnector: Scalars['Boolean']['output'];
   /** Creates a custom action. BAD_REQUEST names every invalid field. */
   createCustomAction: CustomActionDto;
   /** Changes a custom action. NOT_FOUND if it does not exist; BAD_REQUEST names every invalid field. */
   updateCustomAction: CustomActionDto;
-  /** Deletes a custom action; returns true. Workflows and agents that use it fail from then on. NOT_FOUND if it does not exist. */
+  /** Deletes a custom action; returns true. Models no longer get it, and workflow nodes that call it fail. NOT_FOUND if it does not exist. */
   deleteCustomAction: Scalars['Boolean']['output'];
 };
 

@@ -18,7 +18,7 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** Purpose of an agent. Evaluations of an agent without its own recommendation labels use those of its use case. */
+/** Purpose of an agent. If an agent has no recommendation labels of its own, its evaluations use the labels of its use case. */
 export type AgentUseCase =
   | 'CUSTOM'
   | 'EDUCATION'
@@ -130,7 +130,7 @@ export type AgentDto = {
   llmModelOverride?: Maybe<Scalars['String']['output']>;
   /** The kind of avatar. Default: CLIENT_3D. */
   avatarBackend: AvatarBackend;
-  /** {vendorAvatarId, vendorAvatarModel}; always present with HOSTED_API. */
+  /** The vendor's avatar, {vendorAvatarId, vendorAvatarModel}; always present if `avatarBackend` is HOSTED_API. */
   avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
   /** Knowledge bases that replies may use; null if there are none. Deleted bases are skipped. */
   knowledgeBaseIds?: Maybe<Array<Scalars['Int']['output']>>;
@@ -193,17 +193,20 @@ export type CreateAgentInput = {
   avatarGender?: InputMaybe<AvatarGenderCode>;
   /** Language of lip-sync, at most 100 characters. */
   lipsyncLang?: InputMaybe<Scalars['String']['input']>;
-  /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
+  /**
+   * A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000
+   * characters.
+   */
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
   /**
-   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. An empty list: no
-   * label.
+   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. If the list is
+   * empty, evaluations use no labels.
    */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * The URL to which evaluations are posted as webhooks (Standard Webhooks), with retries for 24 hours until the receiver accepts: http or
-   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are not
-   * followed.
+   * The URL to which evaluations are posted as webhooks (Standard Webhooks): http or https, without user name and password, at most 2,048
+   * characters. The platform must be allowed to call its host and port. Posts are retried for 24 hours until the receiver accepts. Redirects
+   * are not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
@@ -212,7 +215,8 @@ export type CreateAgentInput = {
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
    * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
-   * characters. A path that consists only of names and indexes yields its value or null; any other path yields the list of its values.
+   * characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields the list of
+   * all values that it selects.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** The provider of the agent's model. Default: the tenant's provider, else the platform's. */
@@ -221,7 +225,7 @@ export type CreateAgentInput = {
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
   /** The kind of avatar. Default: CLIENT_3D. */
   avatarBackend?: InputMaybe<AvatarBackend>;
-  /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
+  /** The vendor's avatar, {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required if `avatarBackend` is HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** At most 5 different knowledge bases of the tenant that replies may use; NOT_FOUND if one does not exist. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
@@ -266,17 +270,20 @@ export type UpdateAgentInput = {
   avatarGender?: InputMaybe<AvatarGenderCode>;
   /** Language of lip-sync, at most 100 characters. */
   lipsyncLang?: InputMaybe<Scalars['String']['input']>;
-  /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
+  /**
+   * A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000
+   * characters.
+   */
   evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
   /**
-   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. An empty list: no
-   * label.
+   * The labels from which the recommendation is chosen, best first: at most 50 different labels of at most 100 characters. If the list is
+   * empty, evaluations use no labels.
    */
   evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
   /**
-   * The URL to which evaluations are posted as webhooks (Standard Webhooks), with retries for 24 hours until the receiver accepts: http or
-   * https, without user name and password, at most 2,048 characters, with a port and a host that the platform may call. Redirects are not
-   * followed.
+   * The URL to which evaluations are posted as webhooks (Standard Webhooks): http or https, without user name and password, at most 2,048
+   * characters. The platform must be allowed to call its host and port. Posts are retried for 24 hours until the receiver accepts. Redirects
+   * are not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
   /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
@@ -285,7 +292,8 @@ export type UpdateAgentInput = {
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
    * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
-   * characters. A path that consists only of names and indexes yields its value or null; any other path yields the list of its values.
+   * characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields the list of
+   * all values that it selects.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** The provider of the agent's model. Null: the tenant's provider, else the platform's. */
@@ -294,7 +302,7 @@ export type UpdateAgentInput = {
   llmModelOverride?: InputMaybe<Scalars['String']['input']>;
   /** The kind of avatar. Null is refused. */
   avatarBackend?: InputMaybe<AvatarBackend>;
-  /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
+  /** The vendor's avatar, {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required if `avatarBackend` is HOSTED_API. */
   avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** At most 5 different knowledge bases of the tenant; NOT_FOUND if an added one does not exist. Null or empty: none. */
   knowledgeBaseIds?: InputMaybe<Array<Scalars['Int']['input']>>;
@@ -309,11 +317,11 @@ export type AgentConfigOptionsDto = {
   avatarModels: Array<AvatarModelDto>;
   /** Voices that are known to work. Other voices may also work. */
   recommendedTtsVoices: Array<RecommendedTtsVoiceDto>;
-  /** The full catalogue of voices. */
+  /** URL of the full catalogue of voices. */
   ttsVoiceCatalogUrl: Scalars['String']['output'];
-  /** The languages that speech recognition supports. */
+  /** URL of the list of languages that speech recognition supports. */
   sttLanguageCatalogUrl: Scalars['String']['output'];
-  /** Documentation of the lip-sync module. */
+  /** URL of the documentation of the lip-sync module. */
   lipsyncModuleDocsUrl: Scalars['String']['output'];
 };
 
@@ -354,15 +362,15 @@ export type AuditLogDto = {
   __typename?: 'AuditLogDto';
   /** The record's id; later records have higher ids. */
   id: Scalars['Int']['output'];
-  /** Always Agent. */
+  /** Type of the changed object; always `Agent`. */
   auditableType: Scalars['String']['output'];
   /** The agent's id. */
   auditableId: Scalars['Float']['output'];
-  /** Always UPDATE. */
+  /** Kind of the change; always UPDATE. */
   action: AuditActionEnum;
   /** The user who made the change. */
   userId?: Maybe<Scalars['Float']['output']>;
-  /** The user's username at that time, else the full name. */
+  /** The user's username at that time, or the full name if the user had no username. */
   username?: Maybe<Scalars['String']['output']>;
   /** Maps every changed field to {from, to}. */
   changes?: Maybe<Scalars['JSONObject']['output']>;
@@ -376,7 +384,10 @@ export type GenerateTextInput = {
   prompt: Scalars['String']['input'];
   /** The first provider to try; the platform's default if omitted or not configured. Overrides of agents and tenants do not apply. */
   provider?: InputMaybe<LlmProviderType>;
-  /** Replaces the model of `provider`. The model must have a price. Ignored by HOSTED_SMALL_MODEL, without `provider`, and by fallbacks. */
+  /**
+   * A model of `provider` to use instead of its default model. The model must have a price. Ignored without `provider`, by HOSTED_SMALL_MODEL,
+   * and by fallbacks.
+   */
   modelId?: InputMaybe<Scalars['String']['input']>;
   /** At most one image, `data:image/(png|jpeg|webp|gif);base64,…`. Models of CLOUD_HOSTED_MODELS that support images read it; others ignore it. */
   images?: InputMaybe<Array<Scalars['String']['input']>>;
@@ -387,7 +398,7 @@ export type GenerateTextResultDto = {
   __typename?: 'GenerateTextResultDto';
   /** The completion. */
   text: Scalars['String']['output'];
-  /** The provider that served the request; after a fallback not the requested one. */
+  /** The provider that served the request. After a fallback, this is not the requested provider. */
   providerId: Scalars['String']['output'];
   /** The model that served the request. */
   modelId: Scalars['String']['output'];
@@ -415,9 +426,9 @@ export type TextGenerationEventDto = {
   text: Scalars['String']['output'];
   /** True for the last event. */
   done: Scalars['Boolean']['output'];
-  /** The provider that served the generation; null before the end, and if no provider did. */
+  /** The provider that served the generation; null before the last event, or if no provider served it. */
   providerId?: Maybe<Scalars['String']['output']>;
-  /** The model that served the generation; null before the end, and if no model did. */
+  /** The model that served the generation; null before the last event, or if no model served it. */
   modelId?: Maybe<Scalars['String']['output']>;
   /** Why the generation failed, in a text that is safe to show; null if it did not fail. */
   error?: Maybe<Scalars['String']['output']>;
@@ -452,7 +463,10 @@ export type TestLlmProviderResultDto = {
 export type RunWorkflowTaskInput = {
   /** The workflow. */
   workflowId: Scalars['Int']['input'];
-  /** `{message?, variables?, metadata?}`: a text of at most 10,000 characters, an object, and the value of `session.metadata` in templates. */
+  /**
+   * The input, `{message?, variables?, metadata?}`: `message` is a text of at most 10,000 characters, `variables` an object, and `metadata`
+   * the value of `session.metadata` in templates.
+   */
   input?: InputMaybe<Scalars['JSON']['input']>;
   /** Whether to run the draft, which must be valid, instead of the published version. */
   testDraft?: InputMaybe<Scalars['Boolean']['input']>;
@@ -463,7 +477,7 @@ export type RunWorkflowTaskResultDto = {
   __typename?: 'RunWorkflowTaskResultDto';
   /** The text of the response. */
   text: Scalars['String']['output'];
-  /** The card, table or list of the response; null if there is none, or if it is not in the vocabulary. */
+  /** The card, table or list of the response; null if there is none, or if it is invalid. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
   /** All variables at the end of the run. */
   variables: Scalars['JSON']['output'];
@@ -482,9 +496,9 @@ export type WorkflowTraceStepDto = {
   kind: Scalars['String']['output'];
   /** Time at which the node began. */
   startedAt: Scalars['DateTime']['output'];
-  /** Duration in ms; 0 while the node runs, and if the turn was interrupted during it. */
+  /** Duration in ms; 0 while the node runs, or if the turn was interrupted before the node ended. */
   durationMs: Scalars['Int']['output'];
-  /** The node's output; if a text or the JSON of other data exceeds 4,000 characters, its beginning. */
+  /** The node's output. If a text, or other data as JSON, exceeds 4,000 characters, the output is a text with the first 4,000. */
   output?: Maybe<Scalars['JSON']['output']>;
   /** Why the node failed, or a warning about missing tools (`TOOLS_LEFT_OUT`), as `<code>: <sentence>`; null if there is neither. */
   error?: Maybe<Scalars['String']['output']>;
@@ -568,7 +582,7 @@ export type WorkflowVersionDto = {
   definition: Scalars['JSON']['output'];
   /** Time at which the version was published. */
   publishedAt: Scalars['DateTime']['output'];
-  /** The user who published it. */
+  /** The user who published the version. */
   publishedBy?: Maybe<Scalars['Int']['output']>;
 };
 
@@ -620,7 +634,7 @@ export type AiGenerateWorkflowResultDto = {
   definition: Scalars['JSON']['output'];
   /** The model's summary of the workflow; may be empty. */
   summary: Scalars['String']['output'];
-  /** The cost, including corrections. */
+  /** The cost of the model calls, including calls that correct an invalid definition. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -641,7 +655,7 @@ export type GenerateWorkflowDiffResultDto = {
   patch: Scalars['JSON']['output'];
   /** The model's summary of the changes; may be empty. */
   summary: Scalars['String']['output'];
-  /** The cost, including corrections. */
+  /** The cost of the model calls, including calls that correct an invalid definition. */
   costUsd: Scalars['Float']['output'];
 };
 
@@ -740,8 +754,8 @@ export type Mutation = {
    * Runs a workflow from its start up to a response, metered. Calls of tools and actions are real; with an `Idempotency-Key` they are made
    * only once. BAD_REQUEST: WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED or WORKFLOW_LIMIT with the name of the failed node, and SPEND_CAP_REACHED.
    * UNAVAILABLE: TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. If nodes have run, `extensions.details` of the error contains `trace` and
-   * `costUsd`, as a result does. The run ends when the caller disconnects, and before its next call after the caller's credential is revoked
-   * or the tenant suspended.
+   * `costUsd`, like a result. The run ends when the caller disconnects. If the caller's credential is revoked or the tenant is suspended, the
+   * run ends before its next call.
    */
   runWorkflowTask: RunWorkflowTaskResultDto;
   /** Creates an agent. Does not start a session. */
@@ -756,7 +770,8 @@ export type Mutation = {
   updateWorkflow: WorkflowDto;
   /**
    * Publishes the draft as the next version, which later sessions run; running sessions keep their version. Nothing changes if the draft
-   * equals the published version. BAD_REQUEST with every problem of the draft, like `validateWorkflow`, with paths that begin with `draft`.
+   * equals the published version. BAD_REQUEST for an invalid draft: the error lists the problems that `validateWorkflow` finds, with paths
+   * that begin with `draft`.
    */
   publishWorkflow: WorkflowDto;
   /** Copies a version into the draft. The published version is unchanged. NOT_FOUND for an absent workflow or version. */
@@ -765,12 +780,15 @@ export type Mutation = {
   deleteWorkflow: Scalars['Boolean']['output'];
   /**
    * Generates a definition with the tenant's model, metered. Nothing is saved. BAD_REQUEST: WORKFLOW_NOT_GENERATED if the model wrote no valid
-   * definition after two corrections, or without a language model; SPEND_CAP_REACHED at the tenant's monthly cap.
+   * definition after two corrections, or if no language model is configured; SPEND_CAP_REACHED at the tenant's monthly cap.
    */
   aiGenerateWorkflow: AiGenerateWorkflowResultDto;
-  /** Changes a workflow's draft with the tenant's model, metered. Nothing is saved. Refused like `aiGenerateWorkflow`. */
+  /** Generates a changed draft of a workflow with the tenant's model, metered. Nothing is saved. Has the same errors as `aiGenerateWorkflow`. */
   generateWorkflowDiff: GenerateWorkflowDiffResultDto;
-  /** Starts a completion and returns immediately; refused at the monthly cap like `generateText`. The completion continues without subscribers. */
+  /**
+   * Starts a completion and returns immediately; refused at the monthly cap like `generateText`. The completion does not end if it has no
+   * subscribers.
+   */
   startTextGeneration: StartTextGenerationResultDto;
   /** Requests a few words from a provider, metered. Does not use fallbacks or the circuit breaker. */
   testLlmProvider: TestLlmProviderResultDto;

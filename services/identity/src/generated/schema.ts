@@ -49,9 +49,9 @@ export type User = {
   fullname: Scalars['String']['output'];
   /** The username; null until one is chosen. */
   username?: Maybe<Scalars['String']['output']>;
-  /** Dial prefix, as given at registration. */
+  /** Dial prefix of the phone number, as given at registration. */
   phoneCode?: Maybe<Scalars['String']['output']>;
-  /** National digits, as given at registration, in ASCII. */
+  /** National part of the phone number, as given at registration, in ASCII digits. */
   phoneNumber?: Maybe<Scalars['String']['output']>;
   /** Number of an identity document, as given; stored encrypted. Null if none was given. */
   idNo?: Maybe<Scalars['String']['output']>;
@@ -158,7 +158,7 @@ export type ValidateSecuredTokenInput = {
 export type TokenPurpose =
   /** To verify a person who signs in. */
   | 'SIGN_IN'
-  /** Registration. Only sent to contacts without an account. */
+  /** To register. Sent only to contacts without an account. */
   | 'SIGN_UP'
   /** To set a new password by `forgotPasswordWithOTP`. */
   | 'RESET_PASSWORD'
@@ -271,7 +271,10 @@ export type UpdateTenantInput = {
   plan?: InputMaybe<TenantPlanEnum>;
   /** The region's code, at most 32 characters. If the operator has listed regions, it must be one of these. */
   region?: InputMaybe<Scalars['String']['input']>;
-  /** Whether the owner suspends the tenant; owner only. FORBIDDEN (`SUSPENDED_BY_OPERATOR`) to lift the operator's suspension. */
+  /**
+   * Whether the owner suspends the tenant; owner only. False is FORBIDDEN (`SUSPENDED_BY_OPERATOR`) while the operator has suspended the
+   * tenant.
+   */
   isSuspended?: InputMaybe<Scalars['Boolean']['input']>;
   /** Provider of agents without an override; null: the platform's. */
   llmProviderOverride?: InputMaybe<LlmProviderType>;
@@ -293,7 +296,10 @@ export type ApiUsageSummaryDto = {
   __typename?: 'ApiUsageSummaryDto';
   /** Cost in USD in this calendar month (UTC). */
   costThisMonthUsd: Scalars['Float']['output'];
-  /** Spend cap in USD; at the cap, model calls are refused until the month ends. The plan's cap, unless another one was agreed. */
+  /**
+   * Spend cap in USD; at the cap, model calls are refused until the month ends. It is the plan's cap, unless the operator has set another one
+   * or IDP_ONE bills the tenant.
+   */
   monthlySpendCapUsd: Scalars['Float']['output'];
   /** Calls since the tenant's creation, by model and operation; most calls first. */
   breakdown: Array<ApiUsageBreakdownItemDto>;
@@ -393,9 +399,10 @@ export type Mutation = {
   /** Signs in with a password. */
   login: AccessToken;
   /**
-   * Exchanges a refresh token for a new pair of tokens; the old refresh token becomes invalid. For 10 seconds, while its successor is unused,
-   * the old token returns the same successor again, for clients that lost the response. Any other reuse counts as theft and ends the sign-in,
-   * in all browser tabs that share it. Therefore browser apps should refresh under a Web Lock, after reading the stored token again.
+   * Exchanges a refresh token for a new pair of tokens; the old refresh token becomes invalid. A client that lost the response may send the
+   * old token again within 10 seconds, while its successor is unused, and receives the same successor. Any other reuse counts as theft and
+   * ends the sign-in, in all browser tabs that share it. Therefore browser apps should refresh under a Web Lock, and read the stored token
+   * again before they send it.
    */
   refreshToken: AccessToken;
   /** Creates a user and a tenant named <fullname>'s Workspace, and signs in. Consumes the token if a token is given or required. */
@@ -412,10 +419,10 @@ export type Mutation = {
   /** Sets a new password with a code or link that was sent to the user, and ends all sign-ins. The second factor is unchanged. */
   forgotPasswordWithOTP: Scalars['Boolean']['output'];
   /**
-   * Signs in with a single-use ticket of the external identity provider, at most 4,096 characters: to the account that is linked to the
-   * ticket's identity; else to the account with the ticket's verified email, which is then linked; else to a new account in the tenant of the
-   * person's company. UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST
-   * (`IDP_ONE_NOT_CONFIGURED`) without such a provider.
+   * Signs in with a single-use ticket of the external identity provider: to the account that is linked to the ticket's identity; else to the
+   * account with the ticket's verified email, which is then linked; else to a new account in the tenant of the person's company.
+   * UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST (`IDP_ONE_NOT_CONFIGURED`) if
+   * no such provider is configured.
    */
   loginWithIdpOne: AccessToken;
   /**

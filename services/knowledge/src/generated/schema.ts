@@ -38,7 +38,7 @@ export type KnowledgeDocumentDto = {
   __typename?: 'KnowledgeDocumentDto';
   /** The document's id. */
   id: Scalars['Int']['output'];
-  /** A label, as given. */
+  /** The document's label, as given. */
   fileName: Scalars['String']['output'];
   /**
    * The content type. For an upload: the stored object's. For a web page: the response's. For given text: `text/markdown` if the name ends in
@@ -52,8 +52,8 @@ export type KnowledgeDocumentDto = {
   /** Why the document is FAILED; null otherwise. */
   parseError?: Maybe<Scalars['String']['output']>;
   /**
-   * Warnings about content of the uploaded file or page that the text lacks, one sentence each; the text also ends with these sentences. Empty
-   * if nothing is missing, for a replaced text, and until READY.
+   * Warnings about content of the uploaded file or web page that is missing in the text, one sentence each; the text also ends with these
+   * sentences. Empty until the document is READY, if nothing is missing, and for a replaced text.
    */
   parseWarnings: Array<Scalars['String']['output']>;
   /** The whole text, which only `knowledgeDocument` returns. Empty in lists, and while PENDING or PARSING. */
@@ -100,7 +100,7 @@ export type EmbedResultDto = {
 /** The usage of an embedding. */
 export type EmbedUsageDto = {
   __typename?: 'EmbedUsageDto';
-  /** Input tokens: the endpoint's count, else characters / 4. */
+  /** Input tokens as counted by the embeddings endpoint, or characters / 4 if it sends no count. */
   inputTokens: Scalars['Int']['output'];
   /** Output tokens, always 0. */
   outputTokens: Scalars['Int']['output'];
@@ -135,8 +135,8 @@ export type RequestKnowledgeDocumentUploadInput = {
   /** The MIME type of PDF, DOCX, Markdown, CSV or XLSX; the PUT must send it as its content type. */
   mimeType: Scalars['String']['input'];
   /**
-   * The file's size, at most 20 MB (20 × 2^20). It is reserved until the upload is confirmed, refused or a day old. The file may be larger by
-   * an eighth, or by 256 KB if that is more.
+   * The file's size in bytes, at most 20 MB (20 × 2^20). This storage is reserved until the upload is confirmed, refused or a day old. The
+   * file may exceed the declared size by an eighth, or by 256 KB if that is more.
    */
   declaredSizeBytes: Scalars['Int']['input'];
 };
@@ -156,7 +156,7 @@ export type ConfirmKnowledgeDocumentUploadInput = {
   knowledgeBaseId: Scalars['Int']['input'];
   /** The document's label: one line of at most 255 characters, not blank. */
   fileName: Scalars['String']['input'];
-  /** The requested type. */
+  /** The `mimeType` with which the upload was requested. */
   mimeType: Scalars['String']['input'];
   /** The key that `requestKnowledgeDocumentUpload` returned. */
   objectStorageKey: Scalars['String']['input'];
@@ -191,7 +191,7 @@ export type Query = {
   knowledgeDocument: KnowledgeDocumentDto;
   /** The passages of a base that answer a question best, the best first; `topK` at most 20, `query` at most 10,000 characters. */
   retrieveChunks: Array<KnowledgeChunkPreviewDto>;
-  /** Vectors of up to 100 texts of at most 32,000 characters each, in a request of at most 1 MB, by the model of the tenant's knowledge bases. Metered. */
+  /** Embeds texts with the model of the tenant's knowledge bases, metered: at most 100 texts, 32,000 characters per text, 1 MB per request. */
   embed: EmbedResultDto;
 };
 
@@ -227,10 +227,10 @@ export type Mutation = {
   /** Stores a text as a READY document, within the plan's chunks and storage. Returns the number of its chunks. */
   ingestDocument: Scalars['Int']['output'];
   /**
-   * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant wait for their confirmation, or if the tenant requested
-   * four times as many within half an hour; the operator may change the number. An upload that was refused or has no file counts for half an
-   * hour, others count for a day. BAD_REQUEST if the declared size exceeds the plan's remaining storage, which excludes the reservations of
-   * other uploads.
+   * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant wait to be confirmed, or if the tenant requested 400
+   * uploads within half an hour; the operator may change the 100, and the 400 changes with it. An unconfirmed upload counts for at most a day,
+   * or for half an hour if it was refused or its file did not arrive. BAD_REQUEST if the declared size exceeds the plan's storage that is
+   * neither used nor reserved by other uploads.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /**

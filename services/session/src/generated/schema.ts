@@ -63,7 +63,7 @@ export type SessionDto = {
   agent?: Maybe<AgentDto>;
   /** The current status; changes are sent on `sessionEvents`. */
   status: SessionStatus;
-  /** The caller's own identifier, as given. */
+  /** The caller's own identifier of the person, as given. */
   clientExternalId: Scalars['String']['output'];
   /** The metadata given at the start. */
   metadata?: Maybe<Scalars['JSON']['output']>;
@@ -215,11 +215,11 @@ export type SdkStartInput = {
   useCase?: InputMaybe<AgentUseCase>;
   /** The quality of the voice. Default: STANDARD. Ignored with agentId. */
   voiceTier?: InputMaybe<VoiceTier>;
-  /** The caller's own identifier of the person (`clientExternalId`), at most 1,000 characters. Default, also if blank: a new identifier. */
+  /** The caller's own identifier of the person (`clientExternalId`), at most 1,000 characters. If it is omitted or blank, one is generated. */
   clientId?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Purpose of an agent. Evaluations of an agent without its own recommendation labels use those of its use case. */
+/** Purpose of an agent. If an agent has no recommendation labels of its own, its evaluations use the labels of its use case. */
 export type AgentUseCase =
   | 'CUSTOM'
   | 'EDUCATION'
@@ -244,7 +244,7 @@ export type SdkStartResult = {
   sessionId: Scalars['Int']['output'];
   /** The session's agent. */
   agentId: Scalars['Int']['output'];
-  /** Session token, only for this session; valid for an hour (`refreshAvatarToken`). */
+  /** A token for this session only, valid for an hour. `refreshAvatarToken` exchanges it for a new one. */
   avatarToken: Scalars['String']['output'];
   /** Base URL of the voice service. */
   avatarServiceUrl: Scalars['String']['output'];
@@ -293,7 +293,7 @@ export type SdkSendMessageInput = {
   clientTurnId?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A ticket of another product of the identity provider. */
+/** A ticket for one product of the identity provider. */
 export type ProductTicketInput = {
   /** The product's name, e.g. PARTNER_A, at most 100 characters. */
   product: Scalars['String']['input'];
@@ -311,7 +311,7 @@ export type SdkVerifyIdpIdentityInput = {
   productTickets?: InputMaybe<Array<ProductTicketInput>>;
 };
 
-/** The person of the session, as known from the session's next turn. */
+/** The verified identity of the session's person. The session's next turn is the first that uses it. */
 export type SdkVerifyIdpIdentityResult = {
   __typename?: 'SdkVerifyIdpIdentityResult';
   /** The session. */
@@ -342,7 +342,7 @@ export type SessionConnection = {
 /** A session of a page. */
 export type SessionEdge = {
   __typename?: 'SessionEdge';
-  /** The value of `after` that continues below this session. */
+  /** The value of `after` for a page that begins with the next older session. */
   cursor: Scalars['String']['output'];
   /** The session. */
   node: SessionDto;
@@ -366,7 +366,7 @@ export type CustomerUsageSummaryDto = {
   sessionCount: Scalars['Int']['output'];
   /** Input tokens of the sessions' messages; at most 2147483647. */
   tokensIn: Scalars['Int']['output'];
-  /** Output tokens, counted the same way. */
+  /** Output tokens of the sessions' messages; at most 2147483647. */
   tokensOut: Scalars['Int']['output'];
   /** Cost in USD. */
   costUsd: Scalars['Float']['output'];
@@ -417,7 +417,7 @@ export type SdkEvaluationResult = {
   __typename?: 'SdkEvaluationResult';
   /** The score, 0 to 100. */
   score: Scalars['Int']['output'];
-  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
+  /** One of the agent's labels, or of its use case's labels if the agent has no labels of its own; empty if evaluations use no labels. */
   recommendation: Scalars['String']['output'];
   /** A paragraph about the session. */
   summary: Scalars['String']['output'];
@@ -473,7 +473,7 @@ export type ToolCallEvent = SessionEvent & {
   callId: Scalars['String']['output'];
   /** The tool's or action's name, as the model knows it. */
   name: Scalars['String']['output'];
-  /** Status of the call. Together with the status of SessionStatusEvent, one of the two needs an alias. */
+  /** Status of the call. A request that also selects `status` of SessionStatusEvent must give one of the two fields an alias. */
   status: ToolCallStatus;
   /** Duration of the call in ms; null while it runs, or if it was cancelled or interrupted. */
   durationMs?: Maybe<Scalars['Int']['output']>;
@@ -492,7 +492,7 @@ export type AiResponseEvent = SessionEvent & {
   occurredAt: Scalars['DateTime']['output'];
   /** The `clientTurnId` of the message. */
   clientTurnId?: Maybe<Scalars['String']['output']>;
-  /** Index of the message being answered; a greeting: 0. */
+  /** Index of the message being answered; 0 for a greeting. */
   turnIndex: Scalars['Int']['output'];
   /** The joined chunks of the last attempt. */
   text: Scalars['String']['output'];
@@ -555,7 +555,7 @@ export type EvaluationDto = {
   strengths: Array<Scalars['String']['output']>;
   /** Weaknesses: at most 20 sentences of at most 1,000 characters. */
   weaknesses: Array<Scalars['String']['output']>;
-  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
+  /** One of the agent's labels, or of its use case's labels if the agent has no labels of its own; empty if evaluations use no labels. */
   recommendation: Scalars['String']['output'];
   /** The evaluated messages: [{role, text, turnIndex, createdAt}]. */
   transcript: Scalars['JSON']['output'];
@@ -569,7 +569,7 @@ export type EvaluationDto = {
 
 /** Kind of an export. */
 export type ExportKind =
-  /** A PDF of the session: how to use it, transcript, evaluation, key points and practice prompts. */
+  /** A PDF about the session, with instructions for its use, transcript, evaluation, key points and practice prompts. */
   | 'STUDY_KIT';
 
 /** Status of an export; READY, FAILED and FALLBACK_READY are final. */
@@ -615,7 +615,10 @@ export type ExternalSyncStatus =
   /** The delivery has failed finally, after 24 hours or because the receiver refuses further deliveries (410). */
   | 'FAILED';
 
-/** The record of a webhook to an agent's `externalSyncUrl`, with the evaluation of one session. Contains no content of request and response. */
+/**
+ * The record of a webhook that posts the evaluation of one session to the agent's `externalSyncUrl`. Contains no content of request and
+ * response.
+ */
 export type ExternalSyncDeliveryDto = {
   __typename?: 'ExternalSyncDeliveryDto';
   /** The delivery's id. */
@@ -630,13 +633,16 @@ export type ExternalSyncDeliveryDto = {
   status: ExternalSyncStatus;
   /** Number of started attempts, including a running one. */
   attempts: Scalars['Int']['output'];
-  /** Why the last attempt failed: `HTTP` and a status, or a kind, e.g. REMOTE_TOO_SLOW. Null if no attempt failed, or after the delivery. */
+  /**
+   * Why the last attempt failed: `HTTP` and a status, or an error kind, e.g. REMOTE_TOO_SLOW. Null if no attempt has failed, or the last one
+   * succeeded.
+   */
   lastError?: Maybe<Scalars['String']['output']>;
   /** Time of the next attempt; null during an attempt, and after the last one. */
   nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
   /** Time at which the delivery was created. */
   createdAt: Scalars['DateTime']['output'];
-  /** Time of the delivery; null until then. */
+  /** Time at which the receiver accepted the delivery; null until then. */
   deliveredAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
@@ -654,8 +660,8 @@ export type Query = {
   /** A token of the caller's tenant for the voice service, valid for an hour. It gives no access to sessions. */
   avatarToken: Scalars['String']['output'];
   /**
-   * Sessions of one of the caller's customers (`clientExternalId`), newest first. `first` is 1 to 100; `after` is a cursor of the same customer's
-   * list.
+   * Sessions of one of the caller's customers (`clientExternalId`), newest first. `first` is 1 to 100; `after` is a cursor of the same
+   * customer's list.
    */
   sessionsByExternalCustomerId: SessionConnection;
   /** Total usage of all sessions of one of the caller's customers; zeros if there are none. */
@@ -722,10 +728,10 @@ export type Mutation = {
    */
   refreshAvatarToken: RefreshAvatarTokenResult;
   /**
-   * Verifies the person's identity by a single-use ticket of the identity provider, which the server exchanges. BAD_REQUEST (TICKET_REFUSED)
-   * if a ticket is refused or was used before. `productTickets` link products, one after another. If a product ticket is refused, or the
-   * provider becomes unavailable, earlier results are kept: repeat the call with the same `ticket` and a new ticket in place of the refused
-   * one. A session accepts at most 50 tickets (TOO_MANY_REQUESTS).
+   * Verifies the person's identity: the server exchanges a single-use `ticket` at the identity provider. BAD_REQUEST (TICKET_REFUSED) if a
+   * ticket is refused or was used before. The `productTickets` are then exchanged one after another; each links the person's identity in one
+   * product. If a product ticket is refused, or the provider becomes unavailable, earlier results are kept: repeat the call with the same
+   * `ticket` and a new ticket in place of the refused one. A session accepts at most 50 tickets (TOO_MANY_REQUESTS).
    */
   sdkVerifyIdpIdentity: SdkVerifyIdpIdentityResult;
   /** Like `sendMessage`, in an embedded session. */
@@ -741,7 +747,7 @@ export type Mutation = {
   startSession: SessionDto;
   /** Stores a message and returns immediately; the reply is sent on `sessionEvents`. At most 100 messages of a session may wait. */
   sendMessage: SessionDto;
-  /** Ends a conversation: interrupts a running reply, fails waiting ones, and requests an evaluation. Ending it again changes nothing. */
+  /** Ends a conversation: interrupts the running reply, fails the waiting turns, and requests an evaluation. Ending it again changes nothing. */
   endSession: SessionDto;
   /** Interrupts the running reply and keeps its text so far. Returns whether a reply was interrupted. */
   interruptSession: Scalars['Boolean']['output'];

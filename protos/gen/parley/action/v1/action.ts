@@ -85,11 +85,11 @@ export interface MissingTool {
 
 /** Connectors whose tools are listed. */
 export interface ListToolsRequest {
-  /** Ids of the connectors; unknown connectors are skipped. */
+  /** Ids of the connectors; unknown connectors are skipped. Ignored if `of_all`. */
   connectorIds: number[];
-  /** Lists the tools of all connectors. */
+  /** Whether the tools of all connectors are listed. */
   ofAll: boolean;
-  /** Includes descriptions and schemas of tools and actions. */
+  /** Whether the descriptions and schemas of tools and actions are included. */
   described: boolean;
 }
 
@@ -193,11 +193,13 @@ export interface CallActionResponse {
 /** The outcome of a call. */
 export interface CallResult {
   /**
-   * The error kind for a workflow's `onError` and a model; empty on success. Nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`,
-   * `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW`, `TOO_MANY_CALLS`, `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED`,
-   * `CREDENTIAL_UNAVAILABLE`. A response arrived: `HTTP_STATUS`, `TOOL_NOT_FOUND`, `TOOL_FAILED`, `CONNECTOR_UNAUTHORIZED`, or
-   * `ARGUMENTS_REFUSED` by the tool itself. Otherwise: `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (the call began, and its outcome is
-   * unknown), `CALL_CANCELLED`, `CALL_FAILED`, or a reason of the outbound guard, e.g. `REMOTE_TOO_SLOW`.
+   * The error kind for a workflow's `onError` and a model; empty on success.
+   * - If nothing was sent: `NOT_FOUND`, `ARGUMENTS_REFUSED`, `SCHEMA_INVALID`, `SCHEMA_TOO_SLOW`, `TOO_MANY_CALLS`, `IDENTITY_NOT_LINKED`,
+   *   `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED` or `CREDENTIAL_UNAVAILABLE`.
+   * - If a response arrived: `HTTP_STATUS`, `TOOL_NOT_FOUND`, `TOOL_FAILED`, `CONNECTOR_UNAUTHORIZED`, or `ARGUMENTS_REFUSED` by the tool
+   *   itself.
+   * - Otherwise: `CONNECTOR_UNREACHABLE`, `CALL_INTERRUPTED` (the call began, and its outcome is unknown), `CALL_CANCELLED`, `CALL_FAILED`,
+   *   or a reason of the outbound guard, e.g. `REMOTE_TOO_SLOW`.
    */
   errorKind: string;
   /** A sentence for people, without any text of the remote server; empty on success. */
@@ -206,7 +208,7 @@ export interface CallResult {
   status: number;
   /** Relevant headers of an action's response, in lower case, e.g. `content-type`, `retry-after`, `location`. */
   headers: { [key: string]: string };
-  /** The body, or the content of a tool's result. */
+  /** The body of an action's response, or the content of a tool's result. */
   body?:
     | //
     /** JSON. */
@@ -2001,8 +2003,8 @@ export const TurnCall: MessageFns<TurnCall> = {
 };
 
 /**
- * Action's API for other services: calls of connectors' tools and of custom actions. A call is made at most once. The outcome of a call,
- * including a failure of the remote server, is a result and not an error.
+ * Action's API for other services: calls of connectors' tools and of custom actions. A call is made at most once. A failed call is returned
+ * as a result, not as an error.
  */
 export type ActionServiceDefinition = typeof ActionServiceDefinition;
 export const ActionServiceDefinition = {
@@ -2019,8 +2021,8 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
-     * tools are cached for 60 s.
+     * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. The list of a connector's
+     * tools is cached for 60 s.
      */
     describeTools: {
       name: "DescribeTools",
@@ -2031,8 +2033,8 @@ export const ActionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
-     * tools at most every 60 s.
+     * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors or of all connectors. A connector is
+     * asked for its tools at most once in 60 s.
      */
     listTools: {
       name: "ListTools",
@@ -2086,16 +2088,16 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckToolsResponse>>;
   /**
-   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
-   * tools are cached for 60 s.
+   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. The list of a connector's
+   * tools is cached for 60 s.
    */
   describeTools(
     request: DescribeToolsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DescribeToolsResponse>>;
   /**
-   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
-   * tools at most every 60 s.
+   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors or of all connectors. A connector is
+   * asked for its tools at most once in 60 s.
    */
   listTools(request: ListToolsRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListToolsResponse>>;
   /**
@@ -2126,16 +2128,16 @@ export interface ActionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckToolsResponse>;
   /**
-   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. Lists of connectors'
-   * tools are cached for 60 s.
+   * Describes tools for a model, in the requested order. Absent and unreachable tools are listed as missing. The list of a connector's
+   * tools is cached for 60 s.
    */
   describeTools(
     request: DeepPartial<DescribeToolsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DescribeToolsResponse>;
   /**
-   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors, or of all. Asks a connector for its
-   * tools at most every 60 s.
+   * Lists the tenant's connectors and actions, ordered by id, and the tools of the given connectors or of all connectors. A connector is
+   * asked for its tools at most once in 60 s.
    */
   listTools(request: DeepPartial<ListToolsRequest>, options?: CallOptions & CallOptionsExt): Promise<ListToolsResponse>;
   /**

@@ -103,7 +103,7 @@ export interface ListAuditRequest {
     | undefined;
   /** Maximum number of entries, at most 200; 0: 50. */
   first: number;
-  /** Only entries before this id; 0: from the newest. */
+  /** Only entries with a lower id; 0: from the newest. */
   before: number;
 }
 
@@ -1117,8 +1117,9 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * Action's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token OPERATOR_KEY has
- * signed. Every change is written to an audit in the same transaction. Neither the audit nor a response contains a credential.
+ * Action's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token is signed with
+ * OPERATOR_KEY. Every change is written to the audit log in the same transaction. Neither the audit log nor a response contains a
+ * credential.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {

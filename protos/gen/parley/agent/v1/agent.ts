@@ -179,7 +179,7 @@ export interface RunTurnRequest {
   /** Verified identity of the person as a JSON object, for workflows; empty if none is verified. */
   identityJson: string;
   /**
-   * Whether `usage` includes the usage of earlier attempts for workflow nodes that are not run again. Set it if the process that
+   * Whether `usage` also includes what earlier attempts used for workflow nodes that are not run again. Set it if the process that
    * requested those attempts has died.
    */
   includesEarlierUsage: boolean;
@@ -265,7 +265,7 @@ export interface GenerateRequest {
 export interface GenerateResponse {
   /** The text, or the requested JSON. Empty if `offline`. */
   text: string;
-  /** True if no model is configured. The offline model cannot replace it here, so the caller must continue without a result. */
+  /** True if no model is configured. The offline model does not serve Generate, so the caller must continue without a result. */
   offline: boolean;
   /** Input tokens. */
   tokensIn: number;
@@ -311,7 +311,7 @@ export interface GetExternalSyncRequest {
 export interface GetExternalSyncResponse {
   /** The URL to post to. Empty: nothing is posted. */
   url: string;
-  /** The name in identity of the secret that signs posts. Nothing is posted if the name is empty or the secret missing. */
+  /** Name of the secret that signs posts; identity stores its value. Nothing is posted if the name is empty or identity has no such secret. */
   secretRef: string;
   /** The agent's owner in the receiver's system, as configured in the agent. */
   ownerId?:
@@ -2382,14 +2382,18 @@ export const AgentServiceDefinition = {
      * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
      * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
      * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
-     * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
-     * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
-     * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
-     * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
-     * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
-     * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
-     * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
-     * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+     * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model;
+     * RunTurn does not fail.
+     * Errors:
+     * - NOT_FOUND if the agent does not exist.
+     * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
+     * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
+     *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+     * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
+     *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
+     * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
+     * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
+     *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
      */
     runTurn: {
       name: "RunTurn",
@@ -2400,11 +2404,14 @@ export const AgentServiceDefinition = {
       options: {},
     },
     /**
-     * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
-     * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
-     * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
-     * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
-     * monthly cap; NOT_FOUND if the agent does not exist.
+     * Generates one completion without a conversation, for background work. Errors:
+     * - NOT_FOUND if the agent does not exist.
+     * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
+     *   MODEL_BUSY).
+     * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
+     * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
+     *   SPEND_CAP_REACHED).
+     * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
      */
     generate: {
       name: "Generate",
@@ -2449,25 +2456,32 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
    * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
    * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
-   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
-   * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
-   * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
-   * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
-   * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
-   * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
-   * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
-   * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model;
+   * RunTurn does not fail.
+   * Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
+   * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
+   *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+   * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
+   *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
+   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
+   *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<RunTurnRequest>,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<RunTurnResponse>>;
   /**
-   * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
-   * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
-   * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
-   * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
-   * monthly cap; NOT_FOUND if the agent does not exist.
+   * Generates one completion without a conversation, for background work. Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
+   *   MODEL_BUSY).
+   * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
+   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
+   *   SPEND_CAP_REACHED).
+   * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
   /** Returns the model that Generate would use for an agent, and its limits. NOT_FOUND if the agent does not exist. */
@@ -2500,25 +2514,32 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * request contains the turn. A second message with `stop` ends the reply early: text in transit and then the recorded usage are still
    * sent, and the stream ends without an error. The end of the request stream does not stop the reply. Cancelling the call also cancels the
    * model's request, and the caller receives nothing more. Deleted and inactive agents also reply, so that running sessions continue. An
-   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model and
-   * are no errors. Errors: NOT_FOUND; INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent
-   * opens; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk, INTERNAL (reason MODEL_FAILED) after it, either with reason
-   * TURN_TIMEOUT if the model took too long; INVALID_ARGUMENT with a message for people if the model or its filter declined (reason
-   * MODEL_DECLINED), its token limit was used up (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials
-   * (reason MODEL_REQUEST_REFUSED); INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or
-   * after tool calls; INVALID_ARGUMENT (reason WORKFLOW_NOT_PUBLISHED) before a workflow begins, (reason WORKFLOW_FAILED or WORKFLOW_LIMIT)
-   * if a node fails; UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * agent with a workflow runs the workflow. Turns of one session must run one at a time. Failed tool calls are reported to the model;
+   * RunTurn does not fail.
+   * Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
+   * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
+   *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+   * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
+   *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
+   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
+   *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<DeepPartial<RunTurnRequest>>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<RunTurnResponse>;
   /**
-   * Generates one completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) if no model
-   * responds; UNAVAILABLE (reason MODEL_BUSY) if no slot of the model became free within `max_wait_ms`; INVALID_ARGUMENT for a
-   * blank prompt, an invalid limit or schema, (reason CONTEXT_TOO_LONG) if the request exceeds the model's context, (reason
-   * MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED) like RunTurn, or (reason SPEND_CAP_REACHED) at the tenant's
-   * monthly cap; NOT_FOUND if the agent does not exist.
+   * Generates one completion without a conversation, for background work. Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
+   *   MODEL_BUSY).
+   * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
+   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
+   *   SPEND_CAP_REACHED).
+   * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
   /** Returns the model that Generate would use for an agent, and its limits. NOT_FOUND if the agent does not exist. */

@@ -17,9 +17,9 @@ export interface TextGenerationLogEntry {
 
 /** The end of a text generation. */
 export interface TextGenerationEnd {
-  /** The provider that served the generation, e.g. `HOSTED_SMALL_MODEL`; empty if no provider did. */
+  /** The provider that served the generation, e.g. `HOSTED_SMALL_MODEL`; empty if no provider served it. */
   providerId: string;
-  /** The model that served the generation; empty if no model did. */
+  /** The model that served the generation; empty if no model served it. */
   modelId: string;
   /** An error message for users; empty if the generation did not fail. */
   error: string;

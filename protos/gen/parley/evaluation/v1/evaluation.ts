@@ -13,7 +13,10 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface GetEvaluationRequest {
   /** The session. */
   sessionId: number;
-  /** Maximum size of a returned transcript, in bytes; larger ones are omitted. 0: always omitted. Absent: the limit of one call. */
+  /**
+   * Maximum size of the returned transcript, in bytes; a larger transcript is omitted. 0: always omitted. Absent: 60,000,000, which is also
+   * the maximum.
+   */
   maxTranscriptBytes?: bigint | undefined;
 }
 
@@ -37,7 +40,7 @@ export interface Evaluation {
   strengths: string[];
   /** Points to improve. */
   weaknesses: string[];
-  /** One of the agent's labels, or if it has none of its use case's labels; empty if the agent's evaluations use no labels. */
+  /** One of the agent's labels, or of its use case's labels if the agent has no labels of its own; empty if evaluations use no labels. */
   recommendation: string;
   /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty if it is larger than `max_transcript_bytes`. */
   transcriptJson: string;

@@ -13,7 +13,7 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface RequestExportRequest {
   /** The session. The caller has checked that it exists and belongs to the tenant. */
   sessionId: number;
-  /** The export's agent. */
+  /** The session's agent. */
   agentId: number;
   /** Identifies this request within the tenant, at most 255 characters. */
   requestKey: string;

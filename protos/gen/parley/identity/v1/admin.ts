@@ -333,7 +333,7 @@ export interface GetTenantUsageResponse {
     | undefined;
   /** Months with calls, newest first. */
   months: MonthlyUsage[];
-  /** Numbers of all served calls so far, largest first. */
+  /** Numbers of served calls since the tenant's creation, by model and operation, largest first. */
   counts: UsageCount[];
 }
 
@@ -3825,8 +3825,8 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * Identity's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token OPERATOR_KEY has
- * signed. Every change is written to the audit in the same transaction.
+ * Identity's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token is signed with
+ * OPERATOR_KEY. Every change is written to the audit log in the same transaction.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {

@@ -178,7 +178,7 @@ export interface TenantQuotas {
 
 /** The metered data of one model call. */
 export interface SpendCall {
-  /** Identifies the call among the tenant's calls, also when a request about it is repeated; at most 200 characters. */
+  /** Identifies the call among the tenant's calls; all requests about the call, and their retries, have the same id. At most 200 characters. */
   callId: string;
   /** Purpose of the call: `generateText`, `startTextGeneration`, `session`, `evaluation`, `embed`, `reembed`, `test`. */
   operation: string;
@@ -258,7 +258,10 @@ export interface SpendSettlement {
     | undefined;
   /** True if the tokens are an estimate, because the provider sent no figures. */
   estimated: boolean;
-  /** False for a call without a served response: its cost is charged, but it is not counted. */
+  /**
+   * Whether the provider served a response. If false, the call's cost is charged, but the call is not included in the number of served
+   * calls.
+   */
   served: boolean;
 }
 
@@ -339,7 +342,10 @@ export interface EndIdempotencyKeyRequest {
   result?:
     | Buffer
     | undefined;
-  /** The response for retries if the tenant's storage for results is used up. Absent if `result` is always stored. */
+  /**
+   * The response to store for retries instead of `result` if the tenant's storage for results is used up. Absent if `result` is always
+   * stored.
+   */
   resultInPlace?: Buffer | undefined;
 }
 
@@ -3399,8 +3405,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
-     * its own behalf; NOT_FOUND if the tenant has no secret of this name.
+     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
+     * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
      */
     getTenantSecret: {
       name: "GetTenantSecret",
@@ -3458,9 +3464,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
-     * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
-     * or SettleSpend. Only for callers without a tenant.
+     * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
+     * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
+     * by ReserveSpend or SettleSpend. Only for callers without a tenant.
      */
     meterSpend: {
       name: "MeterSpend",
@@ -3473,7 +3479,7 @@ export const IdentityServiceDefinition = {
     /**
      * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
      * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-     * has a lease. Repeating a claim id repeats the same claim.
+     * has a lease. A caller that lost the response may repeat the call with the same claim id.
      */
     claimIdempotencyKey: {
       name: "ClaimIdempotencyKey",
@@ -3552,8 +3558,8 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<HasTenantSecretResponse>>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
-   * its own behalf; NOT_FOUND if the tenant has no secret of this name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
+   * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
    */
   getTenantSecret(
     request: GetTenantSecretRequest,
@@ -3591,9 +3597,9 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
-   * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
-   * or SettleSpend. Only for callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
+   * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
+   * by ReserveSpend or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: MeterSpendRequest,
@@ -3602,7 +3608,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   /**
    * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
    * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-   * has a lease. Repeating a claim id repeats the same claim.
+   * has a lease. A caller that lost the response may repeat the call with the same claim id.
    */
   claimIdempotencyKey(
     request: ClaimIdempotencyKeyRequest,
@@ -3668,8 +3674,8 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<HasTenantSecretResponse>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except session on
-   * its own behalf; NOT_FOUND if the tenant has no secret of this name.
+   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
+   * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
    */
   getTenantSecret(
     request: DeepPartial<GetTenantSecretRequest>,
@@ -3707,9 +3713,9 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. Changes that are invalid, exceed a cap, or
-   * whose tenant's ledger is locked are not applied and are listed. The error of such a change is returned by its own request, ReserveSpend
-   * or SettleSpend. Only for callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
+   * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
+   * by ReserveSpend or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: DeepPartial<MeterSpendRequest>,
@@ -3718,7 +3724,7 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   /**
    * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
    * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-   * has a lease. Repeating a claim id repeats the same claim.
+   * has a lease. A caller that lost the response may repeat the call with the same claim id.
    */
   claimIdempotencyKey(
     request: DeepPartial<ClaimIdempotencyKeyRequest>,

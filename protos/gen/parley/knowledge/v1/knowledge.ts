@@ -80,7 +80,7 @@ export interface RetrieveRequest {
   sessionId?:
     | number
     | undefined;
-  /** Bases whose search takes longer than this are omitted; 0: no limit. In ms. */
+  /** Time limit of the search in ms; bases that have not been searched by then are omitted. 0: no limit. */
   timeLimitMs: number;
 }
 
@@ -92,13 +92,13 @@ export interface RetrieveResponse {
   usage?:
     | EmbeddingUsage
     | undefined;
-  /** The search failed in all bases after the query was embedded: there are no passages, and `usage` has the cost. */
+  /** Whether the search failed in all bases after the query was embedded. If so, there are no passages, and `usage` has the cost. */
   searchFailed: boolean;
 }
 
 /** Usage of embeddings. */
 export interface EmbeddingUsage {
-  /** Tokens: the endpoint's count, else characters / 4. */
+  /** Tokens as counted by the embeddings endpoint, or characters / 4 if it sends no count. */
   tokensIn: number;
   /** Cost in 1e-8 USD. */
   costUsdE8: bigint;
@@ -155,13 +155,13 @@ export interface CompleteDocumentRequest {
   /** Text to append: Markdown, with `#` headings and pipe tables. */
   text: string;
   /**
-   * Starts of all pages in the whole text, as ascending offsets in UTF-16 code units; page 1 starts at the first. Empty for a
+   * Starts of all pages in the whole text, as ascending offsets in UTF-16 code units; the first is the start of page 1. Empty for a
    * document without pages.
    */
   pageStarts: number[];
   /**
-   * Warnings for the tenant about content of the file that the text lacks; empty if it is complete. At most 20 are kept, each
-   * truncated to 300 code points.
+   * Warnings for the tenant about content of the file that the text lacks; empty if the text is complete. At most 20 warnings are kept,
+   * each truncated to 300 code points.
    */
   warnings: string[];
 }
@@ -1430,7 +1430,10 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
+    /**
+     * Lists bases of the caller's tenant, ordered by id: the bases with the given ids, or the tenant's first bases if no ids are given.
+     * Absent bases are omitted.
+     */
     listKnowledgeBases: {
       name: "ListKnowledgeBases",
       requestType: ListKnowledgeBasesRequest as typeof ListKnowledgeBasesRequest,
@@ -1454,9 +1457,9 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
-     * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
-     * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+     * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
+     * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
+     * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
      */
     beginDocument: {
       name: "BeginDocument",
@@ -1496,7 +1499,10 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
     request: CheckKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckKnowledgeBasesResponse>>;
-  /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
+  /**
+   * Lists bases of the caller's tenant, ordered by id: the bases with the given ids, or the tenant's first bases if no ids are given.
+   * Absent bases are omitted.
+   */
   listKnowledgeBases(
     request: ListKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
@@ -1509,9 +1515,9 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
    */
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
   /**
-   * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
-   * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
-   * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+   * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
+   * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
+   * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
    */
   beginDocument(
     request: BeginDocumentRequest,
@@ -1538,7 +1544,10 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckKnowledgeBasesResponse>;
-  /** Lists bases of the caller's tenant, ordered by id: the existing ones of the given ids, or without ids the first ones. */
+  /**
+   * Lists bases of the caller's tenant, ordered by id: the bases with the given ids, or the tenant's first bases if no ids are given.
+   * Absent bases are omitted.
+   */
   listKnowledgeBases(
     request: DeepPartial<ListKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -1551,9 +1560,9 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
    */
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
   /**
-   * Reports that the parser begins a document, which becomes PARSING. If a parser dies, the next one reports it again. NOT_FOUND if this
-   * version of the document no longer waits because the document was deleted, already parsed, or queued again. BeginDocument,
-   * CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+   * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
+   * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
+   * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
    */
   beginDocument(
     request: DeepPartial<BeginDocumentRequest>,

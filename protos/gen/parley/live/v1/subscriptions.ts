@@ -24,7 +24,7 @@ export interface FollowRequest {
 
 /** One event, ready to be sent to readers. */
 export interface FollowResponse {
-  /** `<ms>-<n>`; increases within the subscription. */
+  /** The event's id, `<ms>-<n>`; later events of the subscription have higher ids. */
   eventId: string;
   /** Time of the event. */
   occurredAt?:

@@ -21,7 +21,7 @@ export interface ListSyncDeliveriesRequest {
   status: string;
   /** Maximum number of deliveries, at most 200; 0: 50. */
   first: number;
-  /** Only deliveries before the one with this id; 0: from the newest. */
+  /** Only deliveries with a lower id; 0: from the newest. */
   before: number;
 }
 
@@ -41,13 +41,16 @@ export interface SyncDelivery {
   agentId: number;
   /** The session. */
   sessionId: number;
-  /** `webhook-id` of every attempt. */
+  /** The header `webhook-id`, the same in every attempt. */
   webhookId: string;
   /** `PENDING`, `DELIVERED` or `FAILED`. */
   status: string;
   /** Number of started attempts. */
   attempts: number;
-  /** Why the last attempt failed: a kind, or `HTTP` and a status. Empty if no attempt failed. */
+  /**
+   * Why the last attempt failed: `HTTP` and a status, or an error kind, e.g. REMOTE_TOO_SLOW. Empty if no attempt has failed, or the last
+   * one succeeded.
+   */
   lastError: string;
   /** Time of the next attempt; absent if there is none. */
   nextAttemptAt?:
@@ -83,7 +86,7 @@ export interface ListAuditRequest {
     | undefined;
   /** Maximum number of entries, at most 200; 0: 50. */
   first: number;
-  /** Only entries before the one with this id; 0: from the newest. */
+  /** Only entries with a lower id; 0: from the newest. */
   before: number;
 }
 
@@ -857,8 +860,8 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 /**
- * Commands of the platform's operators for session, used by scripts/admin. Only callers of the kind `operator`, signed with
- * OPERATOR_KEY, are accepted. Every change is written to an audit log in the same transaction.
+ * Session's API for the platform's operators (scripts/admin). Accepts only callers of the kind `operator`, whose token is signed with
+ * OPERATOR_KEY. Every change is written to the audit log in the same transaction.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {
@@ -875,8 +878,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
-     * delivery.
+     * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
+     * NOT_FOUND if the tenant has no such delivery.
      */
     redeliverSync: {
       name: "RedeliverSync",
@@ -905,8 +908,8 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSyncDeliveriesResponse>>;
   /**
-   * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
-   * delivery.
+   * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
+   * NOT_FOUND if the tenant has no such delivery.
    */
   redeliverSync(
     request: RedeliverSyncRequest,
@@ -923,8 +926,8 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSyncDeliveriesResponse>;
   /**
-   * Retries a delivery immediately, with the same webhook id, and then for as long as a new delivery. NOT_FOUND if the tenant has no such
-   * delivery.
+   * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
+   * NOT_FOUND if the tenant has no such delivery.
    */
   redeliverSync(
     request: DeepPartial<RedeliverSyncRequest>,

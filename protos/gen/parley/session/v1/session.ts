@@ -13,7 +13,7 @@ import { ToolCall, ToolCalls } from "../../agent/v1/tool_calls.ts";
 
 /** An event in a session. */
 export interface SessionEvent {
-  /** `<ms>-<n>`; increases within a session and never decreases. */
+  /** The event's id, `<ms>-<n>`; later events of a session have higher ids. */
   eventId: string;
   /** The session. */
   sessionId: number;
