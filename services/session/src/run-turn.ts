@@ -76,9 +76,12 @@ async function generateReply(
   } catch (error) {
     await stream.end();
     if (isHandedOver(run)) return undefined;
+    const endSignal = AbortSignal.any([run.signal, limit.signal]);
     // Another attempt continues the reply.
-    if (isAgentLost(error) && (await continues(run, turn, log, { reply, limitSignal: limit.signal }))) throw error;
+    if (isAgentLost(error) && (await continues(run, turn, log, { reply, endSignal }))) throw error;
+    if (isHandedOver(run)) return undefined;
     const partial = await partialReply(run, turn, log, reply);
+    if (isHandedOver(run)) return undefined;
     if (run.signal.aborted) return { kind: 'interrupted', partial };
     const isWaiting = !isModelAsked(reply.usage) && isEmpty(reply);
     const failure = limit.signal.aborted
@@ -101,12 +104,13 @@ async function continues(
   run: TurnRun,
   turn: PreparedTurn,
   log: SessionLog,
-  { reply, limitSignal }: { reply: PartialReply; limitSignal: AbortSignal },
+  { reply, endSignal }: { reply: PartialReply; endSignal: AbortSignal },
 ): Promise<boolean> {
-  if (run.attempt >= attempts) return false;
+  if (run.attempt >= attempts || endSignal.aborted) return false;
   const hasCalled =
-    reply.toolCalls.length > 0 || (run.attempt > 1 && (await log.hasCalls(turn.turnIndex, turn.lastEventId)));
-  return hasCalled && !run.signal.aborted && !limitSignal.aborted;
+    reply.toolCalls.length > 0 ||
+    (run.attempt > 1 && (await log.hasCalls(turn.turnIndex, turn.lastEventId, endSignal)));
+  return hasCalled && !endSignal.aborted;
 }
 
 function isModelAsked({ contextTokens }: TurnUsage): boolean {

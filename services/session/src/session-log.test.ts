@@ -1,10 +1,15 @@
+import { unavailable } from '@parley/kernel/errors';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { eventSequence } from '@parley/live/subscriptions/event-sequence';
 import type { LogItem } from '@parley/live/subscriptions/live-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
+import { pino } from 'pino';
 import { chunkEvent, failedEvent, toolCallEvent } from './session-event.ts';
-import { sessionEventType, type TurnAttempt } from './session-log.ts';
+import { sessionEventType, sessionLog, type TurnAttempt } from './session-log.ts';
 import { turnFailure } from './turn-failure.ts';
+
+const silentLogger = pino({ level: 'silent' });
 
 type Item = LogItem<SessionEvent, TurnAttempt>;
 
@@ -79,4 +84,24 @@ test('a log entry decodes to what was encoded, and an event without an id gets t
     id: '5-0',
     note: undefined,
   });
+});
+
+test('a tool call of any attempt of a turn is found; an aborted search ends while the log does not answer', async (t) => {
+  const eventLog = memoryEventLog();
+  const session = { tenantId: 1, id: 1 };
+  const { signal } = new AbortController();
+  const log = sessionLog(eventLog, session, silentLogger);
+  const turn = { turnIndex: 0, clientTurnId: null };
+  const started = { callId: '1.0', name: 'search', status: 'STARTED' as const, durationMs: null, errorKind: null };
+  await log.appendCall({ ...turn, attempt: 1 }, started, '0-0');
+  await log.appendChunk({ ...turn, attempt: 2 }, { text: 'I look.', citations: null }, '0-0');
+  t.true(await log.hasCalls(0, '0-0', signal));
+  t.false(await log.hasCalls(2, '0-0', signal));
+
+  for (const read of [() => new Promise<never>(() => undefined), () => Promise.reject(unavailable('no answer'))]) {
+    const ending = new AbortController();
+    const found = sessionLog({ ...eventLog, read }, session, silentLogger).hasCalls(0, '0-0', ending.signal);
+    ending.abort();
+    t.false(await found);
+  }
 });

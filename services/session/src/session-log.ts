@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@parley/kernel/telemetry/log';
+import { unlessAborted } from '@parley/kernel/timing/abort';
 import type { EventId } from '@parley/live/event-log/event-id';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/live-events';
@@ -115,16 +116,22 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
   async function readReply(turnIndex: number, after: EventId) {
     let attempt = 0;
     let reply = nothingStreamed;
-    let hasCalls = false;
     for await (const item of stream.read(after)) {
       const part = item.kind === 'event' ? item.event.kind : undefined;
-      if (!isReplyPart(part) || part.value.turnIndex !== turnIndex) continue;
-      hasCalls ||= part.$case === 'toolCallChanged';
-      if (part.value.attempt < attempt) continue;
+      if (!isReplyPart(part) || part.value.turnIndex !== turnIndex || part.value.attempt < attempt) continue;
       reply = withPart(part.value.attempt > attempt ? nothingStreamed : reply, part);
       attempt = part.value.attempt;
     }
-    return { attempt, reply, hasCalls };
+    return { attempt, reply };
+  }
+
+  /** Reports whether a tool call of a turn is in the log. */
+  async function findCall(turnIndex: number, after: EventId): Promise<boolean> {
+    for await (const item of stream.read(after)) {
+      const part = item.kind === 'event' ? item.event.kind : undefined;
+      if (part?.$case === 'toolCallChanged' && part.value.turnIndex === turnIndex) return true;
+    }
+    return false;
   }
 
   /** Reads the streamed reply of a turn. Retries for some seconds while the log is unavailable, then returns an empty reply. */
@@ -135,7 +142,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       } catch (error) {
         if (attempt === readAttempts) {
           logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
-          return { attempt: 0, reply: nothingStreamed, hasCalls: false };
+          return { attempt: 0, reply: nothingStreamed };
         }
         await delay(readPauseMs * attempt, undefined, { ref: false });
       }
@@ -160,9 +167,23 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       return stream.append(chunkEvent(header(), { turnIndex, clientTurnId }, { attempt, ...chunk }), floor);
     },
 
-    /** Reports whether any attempt of a turn has called a tool; false if the log stays unavailable. Retries for seconds. */
-    async hasCalls(turnIndex: number, floor: EventId): Promise<boolean> {
-      return (await tryReadReply(turnIndex, floor)).hasCalls;
+    /**
+     * Reports whether any attempt of a turn has called a tool; false if the log stays unavailable or `signal` aborts. Retries for
+     * seconds.
+     */
+    async hasCalls(turnIndex: number, floor: EventId, signal: AbortSignal): Promise<boolean> {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await unlessAborted(findCall(turnIndex, floor), signal);
+        } catch (error) {
+          if (signal.aborted) return false;
+          if (attempt === readAttempts) {
+            logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; tool calls not found');
+            return false;
+          }
+          await delay(readPauseMs * attempt, undefined, { ref: false, signal }).catch(() => undefined);
+        }
+      }
     },
 
     /**

@@ -2,6 +2,7 @@ import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { pino } from 'pino';
+import { compareEventIds } from '../src/event-log/event-id.ts';
 import type { EventLog } from '../src/event-log/event-log.ts';
 import { memoryEventLog } from '../src/event-log/memory-event-log.ts';
 import type { LiveEventType } from '../src/subscriptions/live-events.ts';
@@ -36,6 +37,23 @@ test("warnings about a live stream have its owner's log fields", async (t) => {
       [7, undefined],
     ],
   );
+});
+
+test('an id that is made from the clock is above those of earlier entries whose append failed and was executed later', async (t) => {
+  const { logger } = recordedLog();
+  const memory = memoryEventLog();
+  let isDown = false;
+  const log: EventLog = {
+    ...memory,
+    append: (...args) => (isDown ? Promise.reject(unavailable('no answer')) : memory.append(...args)),
+  };
+  const notes = liveStream(type, log, stream, { logger, logFields });
+  await notes.append({ eventId: '' }, '0-0');
+  isDown = true;
+  await t.throwsAsync(notes.append({ eventId: '' }, '0-0'));
+  const [made = ''] = await notes.reserve(1, '0-0');
+  const [executedLater = ''] = await memory.append(stream, [new Uint8Array()], { after: '0-0' });
+  t.true(compareEventIds(made, executedLater) > 0, `${made} is above ${executedLater}`);
 });
 
 test("warnings of a reader have its owner's log fields", async (t) => {

@@ -24,9 +24,14 @@ export function liveStream<Event extends LiveEvent, Note>(
   { logger, logFields }: { logger: Logger; logFields: Record<string, unknown> },
 ) {
   let newest: EventId = FIRST_EVENT_ID;
+  /** Whether the log may have entries of this writer above `newest`: an append that failed may be executed later. */
+  let mayHaveNewer = false;
 
   async function append(entries: Uint8Array[], after: EventId): Promise<EventId[]> {
-    const ids = await log.append(stream, entries, { after });
+    const ids = await log.append(stream, entries, { after }).catch((error: unknown) => {
+      mayHaveNewer = true;
+      throw error;
+    });
     newest = ids.at(-1) ?? newest;
     return ids;
   }
@@ -43,15 +48,17 @@ export function liveStream<Event extends LiveEvent, Note>(
     /**
      * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In an outage of
      * the log the ids are made from the clock, above all ids of this writer. A writer that has appended nothing yet adds the possible clock
-     * skew, because readers may have been shown events of another process.
+     * skew, because readers may have been shown events of another process; so does a writer of which an append has failed, because the log
+     * may execute that later.
      */
     async reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]> {
+      const mayFollowNewer = mayHaveNewer;
       const entries = Array.from({ length: count }, () => type.encode({ kind: 'reserved', note }));
       try {
         return await append(entries, floor);
       } catch (error) {
         logger.warn({ err: error, ...logFields }, 'event log unavailable; ids made from the clock');
-        const mayBeBehind = newest === FIRST_EVENT_ID && floor !== FIRST_EVENT_ID;
+        const mayBeBehind = mayFollowNewer || (newest === FIRST_EVENT_ID && floor !== FIRST_EVENT_ID);
         const clockMs = Date.now() + (mayBeBehind ? clockSkewMs : 0);
         const last = eventIdParts(
           [floor, newest, formatEventId({ ms: clockMs, n: 0 })].sort(compareEventIds).at(-1) ?? floor,
