@@ -61,7 +61,7 @@ export function subgraphAddresses({
   const isName = isIP(name) === 0;
   let known: Address[] = isName ? [] : [{ origin, inFlight: 0 }];
   let resolvedAt = Number.NEGATIVE_INFINITY;
-  let failure: unknown;
+  let failure: Error | undefined;
   let running: Promise<void> | undefined;
   /** Where the search for the least busy address begins, so that equally busy ones are used in rotation. */
   let first = 0;
@@ -81,7 +81,7 @@ export function subgraphAddresses({
       if (origins.length > 0) known = origins.map((each) => before.get(each) ?? { origin: each, inFlight: 0 });
       failure = undefined;
     } catch (error) {
-      failure = error;
+      failure = error instanceof Error ? error : new Error(String(error));
       if (known.length === 0) throw error;
     } finally {
       resolvedAt = now();
