@@ -5,8 +5,8 @@ import { checkPageSizes } from './links/page-sizes.ts';
 import { root } from './root.ts';
 
 const { pages, problems } = checkLinks(root, ['gateway', 'services', 'protos', 'deploy', 'charts', 'scripts']);
-/** Pages that tests and examples read as documents, and two that are not wrapped yet. */
-const unsized = /^services\/(?:knowledge\/test|agent\/examples)\/|^(?:charts\/parley|deploy\/cluster)\/README\.md$/u;
+/** Pages that tests and examples read as documents. */
+const unsized = /^services\/(?:knowledge\/test|agent\/examples)\//u;
 const sized = pages.filter((page) => !unsized.test(page));
 problems.push(...checkPageSizes(root, sized, { 'README.md': 150 }));
 const listOfProtos = readFileSync(join(root, 'protos/README.md'), 'utf8');
