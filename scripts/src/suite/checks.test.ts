@@ -9,7 +9,15 @@ type Inputs = (string | object)[];
 /** Files that a check reads in addition to its own code and imports, which may be any source files. */
 const reads: Record<string, string[]> = {
   lockfile: ['package-lock.json'],
-  generated: ['**/*.graphql', '**/package.json', '**/*.md', 'protos/**/*.*', 'gateway/**/*.json'],
+  generated: [
+    '**/*.graphql',
+    '**/package.json',
+    '**/*.md',
+    'protos/**/*.*',
+    'gateway/**/*.json',
+    'charts/parley/values.yaml',
+    'deploy/compose/compose.yaml',
+  ],
   supergraph: ['**/*.graphql', '**/package.json'],
   lint: ['**/package.json', '.oxlintrc.json', 'tsconfig.json'],
   format: ['**/*.{json,graphql}', 'biome.json'],
