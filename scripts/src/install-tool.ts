@@ -13,9 +13,9 @@ export type Tool = Parameters<typeof ensureInstalled>[0];
 
 /** Installs a program if it is missing. @returns the reason why this machine cannot run the program; undefined if it can */
 export async function installTool(tool: Tool, say: (line: string) => void): Promise<string | undefined> {
-  const never = new AbortController().signal;
+  const unabortedSignal = new AbortController().signal;
   try {
-    await ensureInstalled(tool, { tools, signal: never, say: (text) => say(`${tool.name}: ${text}`) });
+    await ensureInstalled(tool, { tools, signal: unabortedSignal, say: (text) => say(`${tool.name}: ${text}`) });
     return undefined;
   } catch (error) {
     if (error instanceof UnavailableError) return error.message;

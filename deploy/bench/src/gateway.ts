@@ -133,7 +133,7 @@ type Gateways = Record<'ours' | 'bare', Child> & { hive: Child | undefined };
 
 /** Measures a query that needs two subgraphs, through our gateway and through others, alternating. */
 async function federatedFigures({ ours, bare, hive }: Gateways, token: string, options: BenchOptions) {
-  const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
+  const [sequential, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
   /** Sends the query. A new alias makes it a new operation, which needs a new query plan. */
   const send = async ({ hello: url }: Child, alias = 'session') => {
     const field = alias === 'session' ? alias : `${alias}: session`;
@@ -145,14 +145,14 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
   const flooded = (server: Child) => atOnce(side, () => oneByOne(flood / side, () => send(server)));
 
   async function round(server: Child) {
-    const times = await oneByOne(inTurn, () => send(server));
+    const times = await oneByOne(sequential, () => send(server));
     const begunAt = performance.now();
     const perCpu = await perCpuSecond(server.pid, flood, () => flooded(server));
     const rps = (flood * 1_000) / (performance.now() - begunAt);
     return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), rps, cpuMs: 1_000 / perCpu };
   }
   for (const server of [ours, bare, ...(hive ? [hive] : [])]) {
-    await oneByOne(inTurn * 2, () => send(server));
+    await oneByOne(sequential * 2, () => send(server));
     await flooded(server);
   }
   const rounds = await oneByOne(options.rounds, async () => ({

@@ -84,8 +84,8 @@ export function storageFigures(options: BenchOptions): Promise<Figure[]> {
   );
 }
 
-function figuresOf(what: string, left: Reading): Figure[] {
-  return Object.entries(left)
+function figuresOf(what: string, growth: Reading): Figure[] {
+  return Object.entries(growth)
     .filter(([, value]) => value !== 0)
     .map(([name, value]) => figure(`${what}, ${name}`, value, name.startsWith('rows') ? 'in all' : 'KB'));
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test from 'ava';
 import { nodesOf } from './addresses.ts';
 import { certificatesFor, extensions, makeCertificates } from './certificates.ts';
@@ -20,7 +20,7 @@ test('a host that is an address is one in the certificate, too', (t) => {
 
 test('certificates are signed by the authority of their cluster', async (t) => {
   const folder = emptyFolder(t);
-  await makeCertificates(folder, certificatesFor(nodesOf(2)), never);
+  await makeCertificates(folder, certificatesFor(nodesOf(2)), unabortedSignal);
   const read = (name: string) => new X509Certificate(readFileSync(join(folder, `${name}.crt`)));
   const authority = read('ca');
   t.true(authority.ca);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { listen } from '@parley/kernel/http/listen';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test from 'ava';
 import { nodesOf } from './addresses.ts';
 import { get } from './api.ts';
@@ -27,7 +27,7 @@ test('etcd and its peers require certificates of the cluster', (t) => {
 
 test('the API server connects to etcd with a certificate that proves a client, but no server', async (t) => {
   const certificates = emptyFolder(t);
-  await makeCertificates(certificates, certificatesFor(nodesOf(1)), never);
+  await makeCertificates(certificates, certificatesFor(nodesOf(1)), unabortedSignal);
   const read = (name: string) => readFileSync(join(certificates, name), 'utf8');
   const options = { ca: read('ca.crt'), cert: read('etcd.crt'), key: read('etcd.key'), requestCert: true };
   const server = createServer(options, (_, response) => response.end('ok'));

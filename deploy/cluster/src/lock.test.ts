@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test from 'ava';
 import { exclusively } from './lock.ts';
 
@@ -12,7 +12,7 @@ test.serial('without flock, nothing runs without the lock', async (t) => {
     process.env.PATH = path;
   });
   await t.throwsAsync(
-    exclusively(join(emptyFolder(t), 'lock'), never, async () => t.fail()),
+    exclusively(join(emptyFolder(t), 'lock'), unabortedSignal, async () => t.fail()),
     { code: 'ENOENT' },
   );
 });
@@ -28,7 +28,7 @@ test('work with the same lock runs one after the other, also after a failure', a
     running -= 1;
     throw new Error('failed');
   };
-  const all = await Promise.allSettled([1, 2, 3].map(() => exclusively(file, never, work)));
+  const all = await Promise.allSettled([1, 2, 3].map(() => exclusively(file, unabortedSignal, work)));
   t.deepEqual(
     all.map((each) => 'reason' in each && each.reason.message),
     ['failed', 'failed', 'failed'],
@@ -48,14 +48,14 @@ test('the lock is held until aborted work has cleaned up', async (t) => {
     steps.push('cleaned up');
   });
   await begun.promise;
-  await Promise.all([first, exclusively(file, never, async () => steps.push('next'))]);
+  await Promise.all([first, exclusively(file, unabortedSignal, async () => steps.push('next'))]);
   t.deepEqual(steps, ['cleaned up', 'next']);
 });
 
 test('a process that waits for a lock can stop waiting', async (t) => {
   const file = join(emptyFolder(t), 'lock');
   const stop = new AbortController();
-  await exclusively(file, never, async () => {
+  await exclusively(file, unabortedSignal, async () => {
     const second = exclusively(file, stop.signal, async () => t.fail());
     stop.abort(new Error('no longer wanted'));
     await t.throwsAsync(second, { message: 'no longer wanted' });
@@ -64,5 +64,5 @@ test('a process that waits for a lock can stop waiting', async (t) => {
 
 test('only the owner of a lock can open it', async (t) => {
   const file = join(emptyFolder(t), 'lock');
-  await exclusively(file, never, async () => t.is(statSync(file).mode & 0o777, 0o600));
+  await exclusively(file, unabortedSignal, async () => t.is(statSync(file).mode & 0o777, 0o600));
 });

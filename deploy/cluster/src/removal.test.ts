@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
 import { clear, type Steps } from './removal.ts';
 import { isMarkedUp, markUp } from './up-mark.ts';
@@ -20,7 +20,7 @@ function stateOf(t: ExecutionContext): string {
  */
 async function remove(
   t: ExecutionContext,
-  { before, signal = never, ...own }: Partial<Steps> & { before?: string; signal?: AbortSignal },
+  { before, signal = unabortedSignal, ...own }: Partial<Steps> & { before?: string; signal?: AbortSignal },
   state = stateOf(t),
 ) {
   if (before !== undefined) writeFileSync(join(state, 'before.json'), before);

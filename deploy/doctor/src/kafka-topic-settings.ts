@@ -8,7 +8,7 @@ const settings = [eventSettings.kafka.brokers.name];
 /** Upper bound for an event with its headers, since events contain only ids and times. */
 const largestEventBytes = 4_096;
 /** A topic that keeps less than this, several hundred thousand events, may delete events too early. */
-const leastKeptBytes = 100_000_000;
+const minKeptBytes = 100_000_000;
 
 /** Checks the settings that determine how long a topic keeps events and how large events may be. */
 export function topicSettingsOutcomes(
@@ -25,9 +25,9 @@ export function topicSettingsOutcomes(
     const found = `${name} keeps events for ${retentionMs} ms, and ${declaredMs} are declared`;
     outcomes.push(warning('kafka.retention', settings, found, 'Run `scripts/topics`, which sets the retention.'));
   }
-  if (retentionBytes !== undefined && retentionBytes >= 0 && retentionBytes < leastKeptBytes) {
+  if (retentionBytes !== undefined && retentionBytes >= 0 && retentionBytes < minKeptBytes) {
     const found = `${name} keeps ${retentionBytes} bytes of a partition, so events go before their time`;
-    const change = `Set its retention.bytes to -1, or to ${leastKeptBytes} or more.`;
+    const change = `Set its retention.bytes to -1, or to ${minKeptBytes} or more.`;
     outcomes.push(warning('kafka.retention-bytes', settings, found, change));
   }
   if (maxMessageBytes !== undefined && maxMessageBytes < maxRequestBytes) {

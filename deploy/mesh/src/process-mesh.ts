@@ -83,8 +83,8 @@ async function startOnce(options: ProcessMeshOptions) {
   /** Stops the waves in reverse order: callers before the units they call. Kills processes that still run after 20 s. */
   async function stop(): Promise<void> {
     const timer = setTimeout(() => {
-      const left = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
-      options.say(`${left.join(', ')} did not stop in time and is killed`);
+      const remaining = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
+      options.say(`${remaining.join(', ')} did not stop in time and is killed`);
       kill();
     }, stopTimeoutMs);
     await Promise.all([front.close(), voiceFront.close()]);

@@ -9,7 +9,7 @@ import { foldersOf } from './folders.ts';
 import { isFree } from './ports.ts';
 import { root } from './root.ts';
 import { findProcess } from './server.ts';
-import { emptyFolder, never } from './testing/folder.ts';
+import { emptyFolder, unabortedSignal } from './testing/folder.ts';
 import { serverTest } from './testing/server-test.ts';
 
 /** Returns a function that runs `scripts/servers` on its own data folder. Servers that are still running are stopped after the test. */
@@ -83,7 +83,7 @@ serverTest(['redis'], 'up, down and reset keep the address, and only reset delet
     folders: { ...foldersOf(process.env), data: folder },
     env,
     only: ['redis'],
-    signal: never,
+    signal: unabortedSignal,
     say: () => undefined,
   });
   t.teardown(() => down(options()));
@@ -119,7 +119,7 @@ serverTest(
       folders: { ...foldersOf(process.env), data: folder },
       env: {},
       only: ['postgres', 'redis', 'kafka', 's3'],
-      signal: never,
+      signal: unabortedSignal,
       say: () => undefined,
       host,
     });
@@ -160,7 +160,7 @@ test("a folder that holds another program's file is refused by the file's path, 
     folders: { data: folder, tools: folder },
     env: {},
     only: ['redis' as const],
-    signal: never,
+    signal: unabortedSignal,
     say() {},
   };
   const ports = { main: 6379, second: 6380 };
@@ -179,7 +179,7 @@ test('on another system than Linux each server is left out with the reason, and 
     folders: { data: join(folder, 'data'), tools: join(folder, 'tools') },
     env: { REDIS_URL: 'redis://redis.example:6379' },
     only: ['postgres', 'redis'],
-    signal: never,
+    signal: unabortedSignal,
     say: (line) => said.push(line),
     platform: 'darwin',
   };

@@ -5,9 +5,9 @@ import test from 'ava';
 import { exec, UnavailableError } from './exec.ts';
 import { ensureInstalled, isInstalled, scriptFolder } from './install.ts';
 import { fakeEngine } from './testing/fake-engine.ts';
-import { emptyFolder, never } from './testing/folder.ts';
+import { emptyFolder, unabortedSignal } from './testing/folder.ts';
 
-const silent = { signal: never, say: () => undefined };
+const silent = { signal: unabortedSignal, say: () => undefined };
 
 test('a program is installed once, also by two calls at the same time, and nothing else is left', async (t) => {
   const tools = join(emptyFolder(t), 'tools');

@@ -11,9 +11,9 @@ import { ensurePlace, findPlace } from './place.ts';
 import { freePorts, isFree } from './ports.ts';
 import { findProcess, startServer, stopServer } from './server.ts';
 import { fakeEngine } from './testing/fake-engine.ts';
-import { emptyFolder, never } from './testing/folder.ts';
+import { emptyFolder, unabortedSignal } from './testing/folder.ts';
 
-const options = { signal: never, endWithParent: false, disposable: false };
+const options = { signal: unabortedSignal, endWithParent: false, disposable: false };
 
 /** Makes a server of a fake engine, which is stopped after the test. */
 async function fake(t: ExecutionContext, start?: string) {

@@ -25,16 +25,16 @@ export type RunningServers = Awaited<ReturnType<typeof startServers>>;
  */
 export async function startServers(options: StartServersOptions) {
   const { only, say = () => undefined, durable = false } = options;
-  const never = new AbortController().signal;
+  const unabortedSignal = new AbortController().signal;
   const data = mkdtempSync(join(tmpdir(), 'parley-servers-'));
   const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   const folders = { ...foldersOf(process.env), data };
-  const starting = { signal: options.signal ?? never, endWithParent: true, disposable: !durable };
+  const starting = { signal: options.signal ?? unabortedSignal, endWithParent: true, disposable: !durable };
   const fleet = { folders, env: {}, only, say, ...starting };
 
   async function stop(): Promise<void> {
-    await down({ ...fleet, signal: never }, { clear: true });
+    await down({ ...fleet, signal: unabortedSignal }, { clear: true });
     process.off('exit', remove);
     remove();
   }

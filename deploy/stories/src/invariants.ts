@@ -42,17 +42,17 @@ export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, openOf(env, schema)]));
   const database = (name: string) => databases.get(name) as Database;
   /** Lists the remaining work: empty once the mesh is idle. */
-  async function left(): Promise<string[]> {
+  async function remainingWork(): Promise<string[]> {
     const tasks = await readTasks(database);
     const groups = env.KAFKA_BROKERS ? await readLag(env) : [];
     return [...eventInvariants.nothingIsLeftToDo(tasks), ...eventInvariants.nothingIsUnread({ topics: { groups } })];
   }
   return {
     database,
-    left,
+    remainingWork,
     /** Resolves once the mesh is idle, or after a minute. */
     async rest(): Promise<void> {
-      const isIdle = async () => (await left()).length === 0;
+      const isIdle = async () => (await remainingWork()).length === 0;
       await eventually('the mesh is idle', isIdle, { timeoutMs: idleTimeoutMs }).catch(() => undefined);
     },
     /** Returns the violated invariants of an idle mesh, one sentence each. */

@@ -5,7 +5,7 @@ import { startEmbeddedDatabase } from '@parley/embedded/embedded';
 import type { Environment } from '@parley/kernel/settings/config';
 import { planReplicas } from '@parley/mesh/replicas';
 import { freePorts } from '@parley/servers/ports';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import { eventually } from '@parley/testing/eventually';
 import { migratedSnapshot } from '@parley/testing/test-database';
 import { schemas } from '@parley/units';
@@ -57,7 +57,7 @@ test.serial('processes that cannot come up say why, and leave nothing', async (t
   const settings = await onEmbedded({ SESSION_LEASE_MS: '-1' });
   const folder = ownTemporaryFolder(t);
   const plan = async () => (await planReplicas()).map((wave) => wave.filter(({ name }) => name === 'session-1'));
-  await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: never, plan }), {
+  await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: unabortedSignal, plan }), {
     message: /^session-1: [^]*SESSION_LEASE_MS: must be above 0/u,
   });
   t.deepEqual(processesOf(folder), []);
@@ -65,7 +65,7 @@ test.serial('processes that cannot come up say why, and leave nothing', async (t
 
 test.serial('the stop of the meshes reports a mesh that ended by itself, and violated invariants', async (t) => {
   const folder = ownTemporaryFolder(t);
-  const meshes = await startSharedMeshes({ signal: never, say });
+  const meshes = await startSharedMeshes({ signal: unabortedSignal, say });
   const running: RunningMesh = JSON.parse(readFileSync(meshes.env.TEST_MESHES ?? '', 'utf8'));
   t.like(running, { name: 'one process', settings: { LOG_LEVEL: 'trace' } });
   const [mesh] = processesOf(folder).filter(({ command }) => command.includes('one-process-child.ts'));
@@ -89,7 +89,7 @@ test.serial('the stop of many processes reports each that ended by itself', asyn
   const [ops = 0, open = 0] = await freePorts(2);
   const plan = async () => [[], [{ name: 'gateway-1', unit: 'gateway', main, ports: { ops, public: open } }]];
   const [settings, logFolder] = [await onEmbedded(), join(folder, 'logs')];
-  const mesh = await startProcesses({ settings, logFolder, signal: never, plan });
+  const mesh = await startProcesses({ settings, logFolder, signal: unabortedSignal, plan });
   process.kill(mesh.processes[0]?.pid ?? 0, 'SIGKILL');
   await eventually('it is seen', () => mesh.said.length > 0);
   const problems = await mesh.stop();

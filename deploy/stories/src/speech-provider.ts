@@ -8,19 +8,19 @@ export const recorded = 'This is what I said.';
 /**
  * Starts a transcription provider like OpenAI's. A marker in the clip, which real audio does not contain, determines the response. `say:`
  * is followed by the transcript, and `fail:` returns 503. `wait:` is followed by a name: there is no response, and when the client
- * disconnects, this is counted at `/left/<name>`.
+ * disconnects, this is counted at `/abandoned/<name>`.
  */
 export async function startSpeechProvider() {
-  const left = new Map<string, number>();
+  const abandonedCalls = new Map<string, number>();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString('latin1');
-    const name = /^\/left\/(\w+)$/u.exec(request.url ?? '')?.[1];
-    if (name !== undefined) return void response.end(String(left.get(name) ?? 0));
+    const name = /^\/abandoned\/(\w+)$/u.exec(request.url ?? '')?.[1];
+    if (name !== undefined) return void response.end(String(abandonedCalls.get(name) ?? 0));
     const [, what, words = ''] = /\b(say|fail|wait):([^\r\n]*)/u.exec(text) ?? [];
     if (what === 'wait') {
-      return void response.once('close', () => left.set(words, (left.get(words) ?? 0) + 1));
+      return void response.once('close', () => abandonedCalls.set(words, (abandonedCalls.get(words) ?? 0) + 1));
     }
     if (what === 'fail') return void response.writeHead(503).end();
     const isWebm = text.includes('filename="clip.webm"') && text.includes('\u001aE\u00df\u00a3');

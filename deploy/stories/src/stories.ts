@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { never } from '@parley/servers/testing/folder';
+import { unabortedSignal } from '@parley/servers/testing/folder';
 import type { ExecutionContext, TestFn } from 'ava';
 import pLimit from 'p-limit';
 import { openMesh, type RunningMesh, type TestMesh } from './mesh.ts';
@@ -21,7 +21,7 @@ type RegisterStory = (title: string, story: Story) => void;
  * Ava starts all stories at once. Without this limit on a slow machine, a hundred concurrent sign-ups would make the calls within the one
  * process time out.
  */
-const inTurn = pLimit(8);
+const limited = pLimit(8);
 
 /**
  * Returns a function that registers each story of a file as a test on one of the meshes that TEST_MESHES names, or, without TEST_MESHES, on
@@ -43,7 +43,7 @@ export function stories(
     (register: TestFn | TestFn['serial'], targets = chosen) =>
     (title: string, story: Story) => {
       for (const { name, mesh } of targets)
-        register(`${name}: ${title}`, (t) => inTurn(async () => void (await story(t, await mesh()))));
+        register(`${name}: ${title}`, (t) => limited(async () => void (await story(t, await mesh()))));
     };
   return Object.assign(registerWith(test), { serial: registerWith(test.serial), each: registerWith(test, meshes) });
 }
@@ -67,7 +67,7 @@ function ownMesh(test: TestFn, offline: boolean) {
   async function open(): Promise<RunningMesh> {
     // Imported here, because files that use a shared mesh do not need it.
     const { startSharedMeshes } = await import('./shared-meshes.ts');
-    started = startSharedMeshes({ signal: never, say: () => undefined, offline });
+    started = startSharedMeshes({ signal: unabortedSignal, say: () => undefined, offline });
     return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));
   }
   const mesh = opened(test, open, async () => (await started)?.stop());

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planReplicas } from '@parley/mesh/replicas';
 import { startServers } from '@parley/servers/start-servers';
-import { never } from '@parley/servers/testing/folder';
+import { unabortedSignal } from '@parley/servers/testing/folder';
 import { eventually } from '@parley/testing/eventually';
 import { createGate, type Gate } from '@parley/testing/gate';
 import test from 'ava';
@@ -36,7 +36,7 @@ async function startMesh() {
       EVALUATION_RPC_URL: '127.0.0.1:1', // the evaluation service is neither started nor called
     },
     logFolder,
-    signal: never,
+    signal: unabortedSignal,
     plan: async () =>
       (await planReplicas()).map((wave) =>
         wave.filter(({ name, unit }) => name.endsWith('-1') && unit !== 'evaluation'),

@@ -12,7 +12,7 @@ const proxy = '127.0.0.1';
 const story = stories(test, { on: 'processes' });
 
 /** Alternates between the gateways, which share one counter. */
-function inTurn({ gateways }: TestMesh): () => string {
+function alternating({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
 }
@@ -86,7 +86,7 @@ async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'ap
 story(
   'every throttled operation is accepted as often as its limit allows, then refused with 429 for that address only',
   async (t, mesh) => {
-    const gateway = inTurn(mesh);
+    const gateway = alternating(mesh);
     const credentials = await everyCredential(mesh);
     const throttled = servedOperations().filter(({ throttle }) => throttle);
     t.true(throttled.length >= 4);
@@ -130,7 +130,7 @@ story(
 );
 
 story('a forged X-Forwarded-For from a socket that is not a proxy has no effect', async (t, mesh) => {
-  const gateway = inTurn(mesh);
+  const gateway = alternating(mesh);
   const credentials = await everyCredential(mesh);
   const throttled = servedOperations().filter(({ throttle }) => throttle);
   for (const operation of throttled) {
@@ -159,7 +159,7 @@ story(
     // allow-name sendMessage: the operation that this story sends.
     const sending = servedOperations().find(({ name }) => name === 'sendMessage');
     t.true(sending !== undefined && sending.throttle === undefined);
-    const gateway = inTurn(mesh);
+    const gateway = alternating(mesh);
     const ada = await person();
     const agentId = await createAgent(ada);
     const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));

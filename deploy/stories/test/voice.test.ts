@@ -107,8 +107,8 @@ story('a failing provider is UNAVAILABLE, and a client that disconnects cancels 
   const answer = ada.send(transcription, clipOf(`wait:${name}`), {}, leaving.signal);
   setTimeout(() => leaving.abort(), 300);
   await t.throwsAsync(answer);
-  const left = async () => (await fetch(`${mesh.settings['STT_URL']}/left/${name}`)).text();
-  await eventually('the provider’s call is cancelled', async () => (await left()) === '1');
+  const abandoned = async () => (await fetch(`${mesh.settings['STT_URL']}/abandoned/${name}`)).text();
+  await eventually('the provider’s call is cancelled', async () => (await abandoned()) === '1');
 });
 
 story('voice serves the file of each avatar model in the options', async (t, mesh) => {

@@ -13,8 +13,8 @@ function setup(options: Partial<FrameSchedulerOptions> = {}) {
     ...options,
   });
   const served: string[] = [];
-  const open = new AbortController().signal;
-  const send = (client: string, count: number, bytes = 1, { name = client, signal = open } = {}) =>
+  const openSignal = new AbortController().signal;
+  const send = (client: string, count: number, bytes = 1, { name = client, signal = openSignal } = {}) =>
     Array.from({ length: count }, () =>
       scheduler.run({ client, bytes, signal: () => signal }, () => void served.push(name)),
     );

@@ -2,7 +2,7 @@ import { setImmediate as round } from 'node:timers/promises';
 import test from 'ava';
 import { replayScheduler } from './replay-scheduler.ts';
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 const from = (ip: string, tenantId = 1) => ({ ip, tenantId });
 
 /** Counts event loop iterations until `work` is done. */
@@ -24,7 +24,7 @@ test('replays yield to the event loop, however many there are', async (t) => {
   const scheduler = replayScheduler(0);
   const events = 20;
   const replays = Array.from({ length: 5 }, async () => {
-    for (let n = 0; n < events; n += 1) (await scheduler.next(from('192.0.2.1'), never))();
+    for (let n = 0; n < events; n += 1) (await scheduler.next(from('192.0.2.1'), unabortedSignal))();
   });
   const rounds = await roundsDuring(Promise.all(replays));
   t.true(rounds >= 5 * events - 1, `${rounds}`);
@@ -33,7 +33,7 @@ test('replays yield to the event loop, however many there are', async (t) => {
 test('short events share an event loop iteration', async (t) => {
   const scheduler = replayScheduler(60_000);
   const replay = async () => {
-    for (let n = 0; n < 100; n += 1) (await scheduler.next(from('192.0.2.1'), never))();
+    for (let n = 0; n < 100; n += 1) (await scheduler.next(from('192.0.2.1'), unabortedSignal))();
   };
   t.true((await roundsDuring(replay())) <= 2);
 });
@@ -43,12 +43,12 @@ test('events are scheduled round-robin between clients, however many replays a c
   const order: string[] = [];
   async function replay(name: string, caller: ReturnType<typeof from>, events: number): Promise<void> {
     for (let n = 0; n < events; n += 1) {
-      const end = await scheduler.next(caller, never);
+      const end = await scheduler.next(caller, unabortedSignal);
       order.push(name);
       end();
     }
   }
-  const first = await scheduler.next(from('192.0.2.9'), never);
+  const first = await scheduler.next(from('192.0.2.9'), unabortedSignal);
   const many = Array.from({ length: 50 }, () => replay('a', from('192.0.2.1'), 4));
   const others = [replay('b', from('192.0.2.2', 2), 4), replay('c', from('192.0.2.3', 3), 4)];
   first();
@@ -65,10 +65,10 @@ test('events are scheduled round-robin between clients, however many replays a c
 
 test('an aborted replay leaves the queue and delays no other', async (t) => {
   const scheduler = replayScheduler();
-  const first = await scheduler.next(from('192.0.2.1'), never);
+  const first = await scheduler.next(from('192.0.2.1'), unabortedSignal);
   const leaving = new AbortController();
   const left = scheduler.next(from('192.0.2.1'), leaving.signal);
-  const second = scheduler.next(from('192.0.2.1'), never);
+  const second = scheduler.next(from('192.0.2.1'), unabortedSignal);
   t.is(scheduler.waiting, 2);
   leaving.abort();
   await t.throwsAsync(left, { name: 'AbortError' });

@@ -3,7 +3,7 @@ import type { Caller } from '@parley/kernel/caller';
 import test, { type ExecutionContext } from 'ava';
 import { subscriptionStarts } from './subscription-starts.ts';
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 const limits = { shares: { address: { inFlight: 2, waiting: 1 }, tenant: { inFlight: 3, waiting: 2 } } };
 const from = (ip: string, tenantId = 1): Caller => ({ kind: 'user', tenantId, ip, requestId: 'r-1' });
 
@@ -12,7 +12,7 @@ function setup(t: ExecutionContext, longestMs = 60_000) {
   const starts = subscriptionStarts({ limits, timeoutMs: 60_000, longestMs });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  async function begin(name: string, caller: Caller, signal = never) {
+  async function begin(name: string, caller: Caller, signal = unabortedSignal) {
     const end = await starts.begin(caller, signal);
     begun.push(name);
     ends.set(name, end);

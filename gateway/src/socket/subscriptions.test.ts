@@ -20,7 +20,7 @@ function subscribeTo(payloads: SubscriptionEvent[], { pace, signal }: Pick<Subsc
   return subscribe?.(undefined, {}, context, undefined as never) as AsyncGenerator<object>;
 }
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 const at = (occurredAtMs: number) => ({ eventId: '1-0', occurredAtMs, payload: { title: 'a' } });
 const old = (count: number) => Array.from({ length: count }, () => at(0));
 const live = (count: number) => Array.from({ length: count }, () => at(Date.now()));
@@ -30,7 +30,7 @@ async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
   const pace = replayPace(async () => undefined, replayScheduler(0));
   const reading = { isDone: false };
   const read = async () => {
-    for await (const _ of subscribeTo(payloads, { pace, signal: never }));
+    for await (const _ of subscribeTo(payloads, { pace, signal: unabortedSignal }));
     reading.isDone = true;
   };
   const done = read();
@@ -49,8 +49,8 @@ test('replayed events yield to the event loop, live ones are delivered at once',
 test('the replay of a socket with a full buffer occupies no slot', async (t) => {
   const scheduler = replayScheduler();
   const room = Promise.withResolvers<void>();
-  const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, scheduler), signal: never }).next();
-  const other = subscribeTo(old(100), { pace: replayPace(async () => undefined, scheduler), signal: never });
+  const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, scheduler), signal: unabortedSignal }).next();
+  const other = subscribeTo(old(100), { pace: replayPace(async () => undefined, scheduler), signal: unabortedSignal });
   let seen = 0;
   for await (const _ of other) seen += 1;
   t.is(seen, 100);
@@ -60,11 +60,11 @@ test('the replay of a socket with a full buffer occupies no slot', async (t) => 
 
 test('an aborted replay ends, and its socket and others continue', async (t) => {
   const scheduler = replayScheduler();
-  const end = await scheduler.next(caller, never);
+  const end = await scheduler.next(caller, unabortedSignal);
   const pace = replayPace(async () => undefined, scheduler);
   const leaving = new AbortController();
   const left = subscribeTo(old(1), { pace, signal: leaving.signal }).next();
-  const stays = subscribeTo(old(1), { pace, signal: never }).next();
+  const stays = subscribeTo(old(1), { pace, signal: unabortedSignal }).next();
   while (scheduler.waiting === 0) await round();
   leaving.abort();
   t.true((await left).done);

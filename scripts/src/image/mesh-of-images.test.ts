@@ -74,8 +74,8 @@ imageTest?.('images under the chart are upgraded and rolled back under load, and
   await step('hooks', async () => {
     for (const job of ['migrate', 'topics', 'migrate', 'topics']) t.log(await cluster.run(now, job));
   });
-  const inTurn = now.chart.pods.map(({ unit }) => unit);
-  for (const unit of inTurn) await step(`${unit} upgraded`, () => cluster.upgrade(now, [unit]));
+  const units = now.chart.pods.map(({ unit }) => unit);
+  for (const unit of units) await step(`${unit} upgraded`, () => cluster.upgrade(now, [unit]));
   await step('rolled back', () => cluster.upgrade(earlier));
   await step('upgraded again', () => cluster.upgrade(now));
   await usesAll(t, cluster.url);
@@ -91,7 +91,7 @@ imageTest?.('images under the chart are upgraded and rolled back under load, and
   const checker = openChecker({ ...servers.env });
   t.teardown(() => checker.close());
   await checker.rest();
-  t.deepEqual(await checker.left(), []);
+  t.deepEqual(await checker.remainingWork(), []);
   t.deepEqual(await checker.broken(), []);
   await cluster.uninstall();
   for (const { pod, how, tookMs, allowedMs, peakMb, limitMb } of cluster.ended) {

@@ -27,7 +27,7 @@ export async function checkImports(root: string, folders: string[]) {
     files,
     violations: [
       ...forbidden(output),
-      ...storesThatTurnBack(output.modules),
+      ...storesThatImportUseCases(output.modules),
       ...undeclared(root, workspaces, output.modules),
       ...packageCycles(workspaces),
     ],
@@ -89,16 +89,16 @@ function forbidden({ summary }: ICruiseResult): string[] {
 }
 
 // Finds stores that import a use case, which is any other file that uses a store. Stores may import helpers and other stores.
-function storesThatTurnBack(modules: IModule[]): string[] {
+function storesThatImportUseCases(modules: IModule[]): string[] {
   const isUseCase = ({ source, dependencies }: IModule) =>
     !store.test(source) && dependencies.some(({ resolved }) => store.test(resolved));
   const useCases = new Set(modules.filter(isUseCase).map(({ source }) => source));
-  const turnsBack = ({ resolved, dependencyTypes }: IModule['dependencies'][number]) =>
+  const isUseCaseImport = ({ resolved, dependencyTypes }: IModule['dependencies'][number]) =>
     useCases.has(resolved) && !dependencyTypes.includes('type-only');
   return modules
     .filter(({ source }) => store.test(source))
     .flatMap(({ source, dependencies }) =>
-      dependencies.filter(turnsBack).map(({ resolved }) => `store-imports-use-case: ${source} → ${resolved}`),
+      dependencies.filter(isUseCaseImport).map(({ resolved }) => `store-imports-use-case: ${source} → ${resolved}`),
     );
 }
 
@@ -135,14 +135,16 @@ function placeFor(source: string, folder: string): string {
 
 // Finds packages that depend on themselves through others, because such packages cannot be understood one after the other.
 function packageCycles(workspaces: Workspace[]): string[] {
-  let left = workspaces.map(({ manifest }) => manifest);
-  for (let count = Number.POSITIVE_INFINITY; left.length < count; ) {
-    count = left.length;
-    const names = left.map(({ name }) => name);
-    const needed = new Set(left.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
-    left = left.filter(({ name, dependencies = {} }) => needed.has(name) && names.some((each) => each in dependencies));
+  let remaining = workspaces.map(({ manifest }) => manifest);
+  for (let count = Number.POSITIVE_INFINITY; remaining.length < count; ) {
+    count = remaining.length;
+    const names = remaining.map(({ name }) => name);
+    const needed = new Set(remaining.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
+    remaining = remaining.filter(
+      ({ name, dependencies = {} }) => needed.has(name) && names.some((each) => each in dependencies),
+    );
   }
-  return left.length === 0 ? [] : [`package-cycle: ${left.map(({ name }) => name).join(', ')}`];
+  return remaining.length === 0 ? [] : [`package-cycle: ${remaining.map(({ name }) => name).join(', ')}`];
 }
 
 /** Returns the package of an import specifier; undefined for Node's built-in modules. */

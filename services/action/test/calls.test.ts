@@ -137,9 +137,9 @@ test('a turn lists its calls with their notes, arguments and results, in order',
   });
   const id = await unit.createAction(1, { url: rest.url });
   await unit.callAction(1, id, { turn: 'turn 1', call: '2.0', args: { a: 1 } });
-  const gone = new AbortController();
+  const client = new AbortController();
   const running = t.throwsAsync(
-    unit.callAction(1, id, { turn: 'turn 1', call: '1.0', args: { never: 1 }, signal: gone.signal }),
+    unit.callAction(1, id, { turn: 'turn 1', call: '1.0', args: { never: 1 }, signal: client.signal }),
   );
   await eventually('it is sent', () => rest.seen.length === 2);
   const list = async () => (await unit.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(1) })).calls;
@@ -153,7 +153,7 @@ test('a turn lists its calls with their notes, arguments and results, in order',
   );
   t.deepEqual((await unit.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(2) })).calls, []);
 
-  gone.abort();
+  client.abort();
   await running;
   await eventually('it is cancelled', async () => (await list())[1]?.result?.errorKind === 'CALL_CANCELLED');
   const again = await unit.callAction(1, id, { turn: 'turn 1', call: '1.0', args: { never: 1 } });

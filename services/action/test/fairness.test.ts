@@ -71,12 +71,12 @@ test('a list does not wait for calls', async (t) => {
   const tools = await scriptedServer(t);
   const id = await unit.createAction(1, { url: slow.url });
   const connectorId = await unit.createConnector(1, tools.url);
-  const gone = new AbortController();
-  const call = unit.callAction(1, id, { signal: gone.signal }).catch(() => undefined);
+  const client = new AbortController();
+  const call = unit.callAction(1, id, { signal: client.signal }).catch(() => undefined);
   await eventually('it is sent', () => slow.seen.length === 1);
   const ref = { target: { $case: 'tool' as const, value: { connectorId, name: 'echo' } } };
   t.is((await unit.rpc.describeTools({ tools: [ref] }, { caller: inTenant(1) })).tools.length, 1);
-  gone.abort();
+  client.abort();
   await call;
 });
 

@@ -67,11 +67,11 @@ test('a process renews its lease while a call runs', async (t) => {
 
 test('a call that its caller aborted is cancelled, and another process returns that result', async (t) => {
   const { first, second, rest, waiting, id } = await twoProcesses(t);
-  const gone = new AbortController();
-  const made = first.callAction(1, id, { turn: 'turn 1', signal: gone.signal }).catch(() => 'gone');
+  const client = new AbortController();
+  const made = first.callAction(1, id, { turn: 'turn 1', signal: client.signal }).catch(() => 'gone');
   await eventually('it is sent', () => waiting.length === 1);
   const waited = second.callAction(1, id, { turn: 'turn 1' });
-  gone.abort();
+  client.abort();
   await made;
   t.like(await waited, { errorKind: 'CALL_CANCELLED' });
   t.is(rest.seen.length, 1);

@@ -43,16 +43,16 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
     },
 
     async *runTurn(requests, call) {
-      const { first, stopped } = await stoppable(requests);
+      const { first, stopSignal } = await stoppable(requests);
       const { history, stop: _, ...which } = first;
       const turn = { ...which, history: history.map((message) => fromMessage(message)) };
       const request = tenantRequest(call);
-      const signal = AbortSignal.any([request.signal, stopped]);
+      const signal = AbortSignal.any([request.signal, stopSignal]);
       try {
         for await (const event of coalesceText(runTurn(ports, { ...request, signal }, turn))) yield toResponse(event);
       } catch (error) {
         // A stopped turn reports no error, because its usage has already been sent.
-        if (!stopped.aborted) throw error;
+        if (!stopSignal.aborted) throw error;
       }
     },
 
@@ -74,7 +74,7 @@ async function stoppable(requests: AsyncIterable<RunTurnRequest>) {
     }
   };
   readOn().catch(() => undefined); // a cancelled call aborts its own signal
-  return { first, stopped: controller.signal };
+  return { first, stopSignal: controller.signal };
 }
 
 function toResponse({ text, usage, passages, toolCall, structuredContent, finishReason }: TurnEvent): RunTurnResponse {

@@ -201,13 +201,13 @@ export function exportStore(db: TenantDb) {
 
     /** Returns the time in ms until the export reaches this age; zero or negative after that time, zero for a removed export. */
     async timeLeftMs(id: number, keptMs: number): Promise<number> {
-      const [row] = await rows<{ left: number }>(
+      const [row] = await rows<{ remainingMs: number }>(
         `SELECT cast(extract(epoch FROM created_at + cast(:keptMs AS float8) * interval '1 millisecond' - parley_now()) * 1000 AS float8)
-                AS left
+                AS remaining_ms
            FROM export_records WHERE tenant_id = :tenantId AND id = :id`,
         { tenantId, id, keptMs },
       );
-      return row?.left ?? 0;
+      return row?.remainingMs ?? 0;
     },
 
     /** Deletes exports. @returns the keys of their files, without the operator's document. */

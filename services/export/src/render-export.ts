@@ -160,7 +160,7 @@ async function shareFile(
 }
 
 /** With fewer characters, a shorter excerpt hardly reduces the size of the file. */
-const leastCharacters = 1_000;
+const minCharacters = 1_000;
 
 interface RenderedContent {
   content: StudyKitContent;
@@ -177,7 +177,7 @@ async function renderFitting(ports: Ports, { content, prepared, size, signal }: 
       return await render(ports, { json, size, signal });
     } catch (error) {
       if (!isLasting(error)) throw error;
-      const isShort = charactersOf([...transcript.first, ...transcript.last]) < leastCharacters;
+      const isShort = charactersOf([...transcript.first, ...transcript.last]) < minCharacters;
       if (error.problem !== 'tooLarge' || isShort) {
         throw new LastingProblem({ failureHash: prepared.failureHash, reason: reasonOf(error), cause: error });
       }

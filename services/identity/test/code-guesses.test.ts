@@ -39,11 +39,11 @@ test('rule 8, states: the fifth wrong attempt locks a code, of 100 at once over 
   const other = await identity.replica();
   const { codes, flows } = await codesAndFlows(identity);
   const { reset, signUp } = codes;
-  const inTurn = Object.values(flows);
+  const rotation = Object.values(flows);
   const guesses = Array.from({ length: 100 }, (_, n) => {
     const { id, code, contact } = n % 2 ? reset : signUp;
     const by = n % 4 < 2 ? { id } : { contact };
-    const flow = inTurn[n % inTurn.length] ?? flows.validate;
+    const flow = rotation[n % rotation.length] ?? flows.validate;
     return flow(n % 5 ? identity.app : other, `198.51.100.${n % 50}`, { ...by, token: wrongCode(code, n) });
   });
   const errors = (await Promise.allSettled(guesses)).map((outcome) => outcome.status === 'rejected' && outcome.reason);
@@ -55,7 +55,8 @@ test('rule 8, states: the fifth wrong attempt locks a code, of 100 at once over 
     [5, 5],
   );
   for (const { id, code } of [reset, signUp]) {
-    for (const flow of inTurn) t.like(await t.throwsAsync(flow(other, '192.0.2.9', { id, token: code })), refusedToken);
+    for (const flow of rotation)
+      t.like(await t.throwsAsync(flow(other, '192.0.2.9', { id, token: code })), refusedToken);
   }
 });
 

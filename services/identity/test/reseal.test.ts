@@ -103,13 +103,14 @@ test('sealing anew looks at all rows, in pages, and the metric says how many no 
   const warned: object[] = [];
   const log = { info: () => undefined, warn: (facts: object) => void warned.push(facts) };
   const part = resealing({ database, box: rotated, columns, log, metrics });
-  const left = async () => /^parley_secrets_under_old_keys\{.*\} (.*)$/mu.exec(await metrics.registry.metrics())?.[1];
-  t.is(await left(), 'Nan');
+  const unopened = async () =>
+    /^parley_secrets_under_old_keys\{.*\} (.*)$/mu.exec(await metrics.registry.metrics())?.[1];
+  t.is(await unopened(), 'Nan');
   await part.start();
   t.teardown(() => part.stop());
-  await eventually('it has looked at all', async () => (await left()) !== 'Nan');
-  t.is(await left(), '1');
-  t.deepEqual(warned, [{ left: { 'users.twoFactorSecretSealed': 1 } }]);
+  await eventually('it has looked at all', async () => (await unopened()) !== 'Nan');
+  t.is(await unopened(), '1');
+  t.deepEqual(warned, [{ unopened: { 'users.twoFactorSecretSealed': 1 } }]);
   const { rows } = await database.transactShared(({ knex }) =>
     knex.raw('SELECT count(*)::int AS n FROM derivation_keys WHERE substring(key_sealed FROM 1 FOR 5) <> ?', [
       rotated.prefix,

@@ -4,7 +4,7 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type FetchedPage, type PageLimits, readPage } from '../src/pages/page-process.ts';
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 const usual: PageLimits = { maxLength: 1_000_000, timeoutMs: 60_000, heapMb: 256 };
 
 function pageOf(text: string, rest: Partial<FetchedPage> = {}): FetchedPage {
@@ -13,12 +13,12 @@ function pageOf(text: string, rest: Partial<FetchedPage> = {}): FetchedPage {
 
 test('HTML is converted to text with its title, and other pages are unchanged', async (t) => {
   const html = '<title>Fees</title><h1>Fees\u0000</h1>&#0;\ud800';
-  t.deepEqual(await readPage(pageOf(html), never, usual), {
+  t.deepEqual(await readPage(pageOf(html), unabortedSignal, usual), {
     title: 'Fees',
     text: '# Fees\ufffd\n\n\ufffd\ufffd',
     warnings: [],
   });
-  t.deepEqual(await readPage(pageOf('<b>a</b>\n\0', { isHtml: false }), never, usual), {
+  t.deepEqual(await readPage(pageOf('<b>a</b>\n\0', { isHtml: false }), unabortedSignal, usual), {
     title: undefined,
     text: '<b>a</b>\n\ufffd',
     warnings: [],
@@ -27,8 +27,8 @@ test('HTML is converted to text with its title, and other pages are unchanged', 
 
 test('a text is counted in code points', async (t) => {
   const limits = { ...usual, maxLength: 3 };
-  t.like(await readPage(pageOf('🦜🦜🦜', { isHtml: false }), never, limits), { text: '🦜🦜🦜' });
-  t.is(await readPage(pageOf('🦜🦜🦜a', { isHtml: false }), never, limits), 'too long');
+  t.like(await readPage(pageOf('🦜🦜🦜', { isHtml: false }), unabortedSignal, limits), { text: '🦜🦜🦜' });
+  t.is(await readPage(pageOf('🦜🦜🦜a', { isHtml: false }), unabortedSignal, limits), 'too long');
 });
 
 // Serial, because the work of other tests on this event loop would be measured too.
@@ -46,7 +46,7 @@ test.serial('hostile pages are bounded in time and memory, and leave the event l
     };
     const timer = setInterval(tick, 1);
     const begun = performance.now();
-    const read = await readPage(pageOf(html), never, { ...usual, ...limits });
+    const read = await readPage(pageOf(html), unabortedSignal, { ...usual, ...limits });
     clearInterval(timer);
     tick();
     const took = performance.now() - begun;
@@ -54,7 +54,7 @@ test.serial('hostile pages are bounded in time and memory, and leave the event l
     t.true(took < 30_000, `${what}: ${took} ms`);
     t.true(longestGap < Math.max(100, took / 2), `${what}: ${longestGap} of ${took} ms`);
   }
-  t.like(await readPage(pageOf('next'), never, usual), { text: 'next' });
+  t.like(await readPage(pageOf('next'), unabortedSignal, usual), { text: 'next' });
 });
 
 test('a caller that disconnects ends the reading', async (t) => {

@@ -43,7 +43,7 @@ export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: s
       await Promise.all(parts.map(async (name) => ({ xml: await xmlOf(name), isBeside: isBeside(name) })))
     ).map(({ xml, isBeside }) => (isBeside && squeezed(xml.replaceAll(/<[^>]*>/gu, '')).length <= trace ? '' : xml));
     return seen.map((xml) => {
-      const rest = unseenInWord.reduce((left, unseen) => left.replaceAll(unseen, ''), xml);
+      const rest = unseenInWord.reduce((remaining, unseen) => remaining.replaceAll(unseen, ''), xml);
       const withoutCodes = rest.replaceAll(fieldCode, '');
       return withoutCodes.replaceAll(fieldCode, ''); // removes fields that contained other fields
     });

@@ -15,10 +15,10 @@ async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unk
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  const leastOf = async (reading: () => Promise<unknown>) =>
+  const minOf = async (reading: () => Promise<unknown>) =>
     Math.min(await cpuOf(reading), await cpuOf(reading), await cpuOf(reading));
-  const firstUs = await leastOf(first);
-  return (await leastOf(second)) / firstUs;
+  const firstUs = await minOf(first);
+  return (await minOf(second)) / firstUs;
 }
 
 /** Asserts linear time: a file of eight times the size takes 8 times as long in linear time, and 64 times as long in quadratic time. */

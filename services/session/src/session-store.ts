@@ -221,11 +221,11 @@ export function sessionStore(db: TenantDb) {
         `SELECT cast(extract(epoch FROM least(
                   coalesce(last_event_at, created_at) + :idleMs * interval '1 millisecond',
                   coalesce(started_at, created_at) + :maxAgeMs * interval '1 millisecond'
-                ) - parley_now()) * 1000 AS float8) AS left
+                ) - parley_now()) * 1000 AS float8) AS remaining_ms
            FROM sessions WHERE tenant_id = :tenantId AND id = :id AND status = 'ACTIVE'`,
         { tenantId, id, idleMs, maxAgeMs },
       );
-      return rows[0]?.left;
+      return rows[0]?.remainingMs;
     },
 
     /** Records the id of the newest event. Later events of the session must have higher ids. */

@@ -5,7 +5,7 @@ import type { LoopGap } from '../vectors.ts';
 let last = performance.now();
 let lastCpu = process.threadCpuUsage();
 let longest: LoopGap = { gapMs: 0, busyMs: 0 };
-function turn(): void {
+function measure(): void {
   const now = performance.now();
   const used = process.threadCpuUsage(lastCpu);
   const busyMs = (used.user + used.system) / 1_000;
@@ -13,9 +13,9 @@ function turn(): void {
   last = now;
   lastCpu = process.threadCpuUsage();
 }
-setInterval(turn, 1).unref();
+setInterval(measure, 1).unref();
 process.on('message', () => {
-  turn();
+  measure();
   process.send?.(longest);
   longest = { gapMs: 0, busyMs: 0 };
 });

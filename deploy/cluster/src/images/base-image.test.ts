@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '@parley/servers/root';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
 import { ensureBase, namedBase, npmPackage } from './base-image.ts';
 import { buildImages } from './build-images.ts';
@@ -51,7 +51,7 @@ test('a made base image has a name of its own, with a hash of what it is made of
 test('images on a pulled and on a made base have different keys, and are built on it', async (t) => {
   const folder = emptyFolder(t);
   const built: string[][] = [];
-  const options = { ...quiet, installed: root, folder, units: ['voice'], signal: never };
+  const options = { ...quiet, installed: root, folder, units: ['voice'], signal: unabortedSignal };
   for (const base of [await named(), await madeBase(t)]) {
     const { images } = await buildImages({ ...options, buildah: fakeBuildah([base], (args) => built.push(args)) });
     t.true(built.at(-1)?.includes(`NODE_IMAGE=${base}`));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { emptyFolder, unabortedSignal } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
 import { exclusively } from '../lock.ts';
 import { leave } from './leave.ts';
@@ -13,7 +13,7 @@ function cluster(t: ExecutionContext) {
   const folder = emptyFolder(t);
   const folders = { tools: join(folder, 'tools'), state: join(folder, 'cluster/run') };
   const said: string[] = [];
-  return { folders, said, leave: () => leave(folders, { signal: never, say: (line) => said.push(line) }) };
+  return { folders, said, leave: () => leave(folders, { signal: unabortedSignal, say: (line) => said.push(line) }) };
 }
 
 /** Starts a background process that works in this folder. */
@@ -40,7 +40,7 @@ test('processes of an installation whose records are lost or damaged are killed,
 test('an installation is not left while it is changed', async (t) => {
   const { folders, leave } = cluster(t);
   let isLeft = false;
-  const leaving = await exclusively(installLockOf(folders), never, async () => {
+  const leaving = await exclusively(installLockOf(folders), unabortedSignal, async () => {
     const promise = leave().then(() => (isLeft = true));
     await delay(200);
     t.false(isLeft);

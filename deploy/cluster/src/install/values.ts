@@ -2,7 +2,7 @@ import { unitNames } from '@parley/units';
 import { hostAddress, podsRange } from '../addresses.ts';
 
 /** The services that an installation uses outside the cluster. */
-export interface Surroundings {
+export interface ExternalServices {
   /** The settings of the engines, as `scripts/servers env` prints them. */
   engines: Record<string, string>;
   modelUrl: string;
@@ -19,7 +19,7 @@ const portOf = (address: string) => Number(new URL(address.includes('://') ? add
  * Returns values that override `examples/small.yaml`: engines on this machine, and CPU requests so small that all pods fit on two
  * processors.
  */
-export function valuesOf({ engines, modelUrl, model, smtpUrl }: Surroundings, tag: string) {
+export function valuesOf({ engines, modelUrl, model, smtpUrl }: ExternalServices, tag: string) {
   const { DATABASE_URL = '', REDIS_URL = '', KAFKA_BROKERS = '', S3_SECRET_ACCESS_KEY: _, ...s3 } = engines;
   const { HOSTED_SMALL_MODEL_KEY: __, ...openModel } = model;
   const here = [{ ipBlock: { cidr: `${hostAddress}/32` } }];

@@ -75,9 +75,9 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
     }),
   );
   const quiet: { client: Client; id: number; followers: LastingFollower[] }[] = [];
-  for (let left = idle; left > 0; left -= idlePerSession) {
+  for (let remaining = idle; remaining > 0; remaining -= idlePerSession) {
     const { client, id } = await open();
-    const followers = Array.from({ length: Math.min(left, idlePerSession) }, () => followLastingly(client, id));
+    const followers = Array.from({ length: Math.min(remaining, idlePerSession) }, () => followLastingly(client, id));
     quiet.push({ client, id, followers });
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }

@@ -11,4 +11,4 @@ export function emptyFolder(t: Pick<ExecutionContext, 'teardown'>): string {
 }
 
 /** A signal that is never aborted. */
-export const never = new AbortController().signal;
+export const unabortedSignal = new AbortController().signal;

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Environment, readSettings } from '@parley/kernel/settings/config';
 import type { EngineName } from '@parley/servers/engine';
 import { startServers } from '@parley/servers/start-servers';
-import { never } from '@parley/servers/testing/folder';
+import { unabortedSignal } from '@parley/servers/testing/folder';
 import { eventually } from '@parley/testing/eventually';
 import type { ReceivedRequest } from '@parley/testing/model-server';
 import { commandSettings } from '@parley/units/command-settings';
@@ -98,7 +98,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   const { replicas, processes, publicPort, units, checker, logs, said, stop } = await startProcesses({
     settings,
     logFolder,
-    signal: never,
+    signal: unabortedSignal,
     ...(tap && { tap }),
     wire(replica, own) {
       const viaLine = replica.unit === 'session' || replica.unit === 'evaluation';
@@ -134,8 +134,8 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
 
   /** Returns the remaining work; if there is none, the violated invariants. */
   async function problems(repeats: number): Promise<string[]> {
-    const left = await checker.left();
-    if (left.length > 0) return left;
+    const remainingWork = await checker.remainingWork();
+    if (remainingWork.length > 0) return remainingWork;
     const { requests } = model.server;
     const all = [...asked, ...requests.slice(judged)];
     const wrong = await checker.broken({ ledger, model: { requests: all }, repeats: kills + repeats, poison });

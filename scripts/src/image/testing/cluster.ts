@@ -178,9 +178,9 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
       await Promise.all([...pods].map(becomesReady));
     },
     /** Replaces all pods of these units, one unit after the other. Default: all units at once, as Helm does. */
-    async upgrade(release: Release, inTurn?: string[]): Promise<void> {
-      for (const unit of inTurn ?? []) await replace(release, unit);
-      if (!inTurn) await Promise.all(release.chart.pods.map(({ unit }) => replace(release, unit)));
+    async upgrade(release: Release, order?: string[]): Promise<void> {
+      for (const unit of order ?? []) await replace(release, unit);
+      if (!order) await Promise.all(release.chart.pods.map(({ unit }) => replace(release, unit)));
     },
     /** Removes all pods, callers first. */
     async uninstall(): Promise<void> {

@@ -68,9 +68,13 @@ export async function startVisitors(url: string) {
     const { id } = await startSession(withBase, agentId);
     const follower = followLastingly(withBase, id);
     try {
-      for (const [turn, text] of ['When can lamps be returned?', 'And chairs?'].entries()) {
+      for (const [index, text] of ['When can lamps be returned?', 'And chairs?'].entries()) {
         await sendMessage(withBase, id, `${text} (conversation ${nth})`);
-        await eventually(`reply ${turn + 1} in session ${id}`, () => repliesIn(follower.events).length > turn, patient);
+        await eventually(
+          `reply ${index + 1} in session ${id}`,
+          () => repliesIn(follower.events).length > index,
+          patient,
+        );
       }
       await endSession(withBase, id);
       await eventually(`the evaluation of session ${id}`, () => findEvaluation(withBase, id), patient);

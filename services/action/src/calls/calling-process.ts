@@ -64,8 +64,8 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   function beginMaking(name: string): () => void {
     making.set(name, (making.get(name) ?? 0) + 1);
     return () => {
-      const left = (making.get(name) ?? 0) - 1;
-      if (left > 0) making.set(name, left);
+      const remaining = (making.get(name) ?? 0) - 1;
+      if (remaining > 0) making.set(name, remaining);
       else making.delete(name);
     };
   }

@@ -28,14 +28,19 @@ export async function listTurnCalls(
   turn: string,
 ): Promise<TurnCall[]> {
   const listed: TurnCall[] = [];
-  let left = maxTotalLength;
+  let remainingLength = maxTotalLength;
   let some: StoredCall[] = [];
   do {
     const before = some.at(-1)?.number;
     some = await ports.database.read(tenantId, (db) => turnCallStore(db).listSome(turn, before));
     for (const found of some) {
-      const call = await opened(ports, tenantId, found, Math.max(minBodyLength, Math.min(maxBodyLength, left)));
-      left -= call.result?.body?.text.length ?? 0;
+      const call = await opened(
+        ports,
+        tenantId,
+        found,
+        Math.max(minBodyLength, Math.min(maxBodyLength, remainingLength)),
+      );
+      remainingLength -= call.result?.body?.text.length ?? 0;
       listed.push(call);
     }
   } while (some.length > 0);

@@ -9,7 +9,7 @@ export function redactor(secrets: readonly string[]) {
   const forms = [...new Set(long.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   const numbers = new Set(long.map(Number));
 
-  const text = (given: string): string => forms.reduce((left, form) => left.replaceAll(form, mark), given);
+  const text = (given: string): string => forms.reduce((redacted, form) => redacted.replaceAll(form, mark), given);
 
   function json(value: unknown): unknown {
     if (typeof value === 'string') return text(value);

@@ -9,13 +9,13 @@ export interface CallLimits {
 }
 
 /** Makes a signal that aborts with the caller's signal or when a time limit has passed. @throws the reason of an already aborted signal */
-export function callDeadline({ timeoutMs, idleMs, signal: given }: CallLimits) {
-  given?.throwIfAborted();
+export function callDeadline({ timeoutMs, idleMs, signal: callerSignal }: CallLimits) {
+  callerSignal?.throwIfAborted();
   const abort = new AbortController();
   const whole = setTimeout(() => abort.abort(tooSlow(timeoutMs)), timeoutMs);
   const idle = setTimeout(() => abort.abort(tooSlow(idleMs)), idleMs);
-  const leave = () => abort.abort(given?.reason);
-  given?.addEventListener('abort', leave);
+  const leave = () => abort.abort(callerSignal?.reason);
+  callerSignal?.addEventListener('abort', leave);
   return {
     signal: abort.signal,
     /** Restarts the idle time. */
@@ -23,7 +23,7 @@ export function callDeadline({ timeoutMs, idleMs, signal: given }: CallLimits) {
     end() {
       clearTimeout(whole);
       clearTimeout(idle);
-      given?.removeEventListener('abort', leave);
+      callerSignal?.removeEventListener('abort', leave);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface Room {
-  left: number;
+  remainingBytes: number;
 }
 
 /**

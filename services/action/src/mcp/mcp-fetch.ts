@@ -54,7 +54,7 @@ export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): Fe
 }
 
 function fetchOf(outbound: Pick<Outbound, 'stream'>, { timeoutMs, room }: Exchange): GuardedFetch {
-  const maxBytes = Math.min(answerLimits.maxBytes, room?.left ?? answerLimits.maxBytes);
+  const maxBytes = Math.min(answerLimits.maxBytes, room?.remainingBytes ?? answerLimits.maxBytes);
   const maxEventBytes = Math.min(answerLimits.maxEventBytes, maxBytes);
   return guardedFetch(outbound, { maxBytes, maxEventBytes, timeoutMs });
 }
@@ -65,7 +65,7 @@ function counted({ room }: Exchange, body: ReadableStream<Uint8Array>): Readable
   return body.pipeThrough(
     new TransformStream({
       transform(chunk, controller) {
-        room.left = Math.max(0, room.left - chunk.length);
+        room.remainingBytes = Math.max(0, room.remainingBytes - chunk.length);
         controller.enqueue(chunk);
       },
     }),

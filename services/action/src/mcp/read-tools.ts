@@ -37,12 +37,12 @@ function readPages(
   session: McpSession,
   limits: RequestLimits,
 ): Promise<ToolList> {
-  const room = { left: maxBytes };
+  const room = { remainingBytes: maxBytes };
   const pageAfter = async (cursor?: string) => {
     const params = cursor === undefined ? {} : { cursor };
-    const { left } = room;
+    const { remainingBytes: before } = room;
     const answer = await session.request({ method: 'tools/list', params }, { ...limits, room });
-    return { answer, bytes: left - room.left };
+    return { answer, bytes: before - room.remainingBytes };
   };
   return listTools(pageAfter, {
     redact: redactor([apiKey]).json,

@@ -75,12 +75,12 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
   }
 
   function evictIdle(candidates: Iterable<[string, Entry]>, excess: number): void {
-    let left = excess;
+    let remaining = excess;
     for (const [key, entry] of candidates) {
-      if (left <= 0) return;
+      if (remaining <= 0) return;
       if (entry.users > 0) continue;
       retire(key, entry);
-      left -= 1;
+      remaining -= 1;
     }
   }
 

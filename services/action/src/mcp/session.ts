@@ -108,10 +108,10 @@ export async function openSession(connector: McpConnector, options: SessionOptio
       return transport.sessionId !== undefined;
     },
     async request({ method, params, headers = {} }, limits) {
-      const { signal: ending, timeoutMs: ms, room, onProgress = () => undefined } = limits;
+      const { signal: callerSignal, timeoutMs: ms, room, onProgress = () => undefined } = limits;
       try {
         const kept: Exchange['kept'] = {};
-        const answer = await exchange({ headers, timeoutMs: ms, signal: ending, room, kept }, (signal) =>
+        const answer = await exchange({ headers, timeoutMs: ms, signal: callerSignal, room, kept }, (signal) =>
           client.request({ method, params }, anyResult, { signal, timeout: neverMs, onprogress: onProgress }),
         );
         return kept.result ?? answer;

@@ -104,13 +104,13 @@ function labels<Name extends string>(values: Record<Name, unknown>): { [Each in 
 type Budget = ReturnType<typeof budgetOf>;
 
 function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
-  let left = maxBytes;
+  let remainingBytes = maxBytes;
   let isCut = false;
 
   /** Takes `bytes` from the remaining budget. @returns false if they exceed it */
   function take(bytes: number): boolean {
-    const fits = bytes <= left;
-    if (fits) left -= bytes;
+    const fits = bytes <= remainingBytes;
+    if (fits) remainingBytes -= bytes;
     else isCut = true;
     return fits;
   }
@@ -120,14 +120,14 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
       return isCut;
     },
     get taken() {
-      return maxBytes - left;
+      return maxBytes - remainingBytes;
     },
     /** Returns the text, truncated to the remaining budget. */
     text(text: string): { text: string; isCut?: true } {
       const whole = text.toWellFormed();
       if (take(Buffer.byteLength(whole))) return { text: whole };
-      const begin = beginOf(whole, left);
-      left = 0;
+      const begin = beginOf(whole, remainingBytes);
+      remainingBytes = 0;
       return { text: begin, isCut: true };
     },
     /** Returns the whole value if it fits the budget, otherwise undefined. */

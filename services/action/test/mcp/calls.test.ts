@@ -115,15 +115,15 @@ test('a stream that cannot be resumed, or ends without a response, fails the cal
 test('an aborted call is cancelled at the server, and its connection is closed', async (t) => {
   const server = await scriptedServer(t, { 'tools/call': () => undefined });
   const { call } = mcpApp(t, server.url);
-  const gone = new AbortController();
-  const ended = t.throwsAsync(call({}, { signal: gone.signal }), { message: 'gone' });
+  const leaving = new AbortController();
+  const ended = t.throwsAsync(call({}, { signal: leaving.signal }), { message: 'gone' });
   const sent = await eventually('the call has arrived', () => server.last('tools/call'));
-  gone.abort(new Error('gone'));
+  leaving.abort(new Error('gone'));
   await ended;
   const cancelled = await eventually('the server is notified', () => server.last('notifications/cancelled'));
   t.deepEqual(cancelled.message.params, { requestId: sent.message.id, reason: 'no longer needed' });
   await eventually('all connections are closed', () => server.open === 0);
-  await t.throwsAsync(call({}, { signal: gone.signal }), { message: 'gone' });
+  await t.throwsAsync(call({}, { signal: leaving.signal }), { message: 'gone' });
   t.is(server.count('tools/call'), 1);
 });
 

@@ -34,10 +34,10 @@ test('a call beyond the queue limit is refused, and a queued call can be cancell
   const shares = { connector: { inFlight: 1, waiting: 1, label: 'to this connector' }, tenant: {} };
   const { call, callFailure, client } = mcpApp(t, slow.url, { limits: { calls: { shares } } });
   const first = callFailure();
-  const gone = new AbortController();
-  const second = t.throwsAsync(call({}, { signal: gone.signal }), { message: 'gone' });
+  const leaving = new AbortController();
+  const second = t.throwsAsync(call({}, { signal: leaving.signal }), { message: 'gone' });
   t.is(await callFailure(), 'tooManyRequests');
-  gone.abort(new Error('gone'));
+  leaving.abort(new Error('gone'));
   await second;
   t.is(await callFailure({}, { timeoutMs: 200 }), 'tooManyRequests');
   await eventually('the first call has arrived', () => slow.count('tools/call') === 1);

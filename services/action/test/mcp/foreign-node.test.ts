@@ -67,10 +67,10 @@ test('server-everything: progress, cancellation, and refusals', async (t) => {
   t.false(long.isError);
   t.deepEqual(progress, [1, 2, 3, 4, 5]);
 
-  const gone = new AbortController();
+  const leaving = new AbortController();
   const endless = call(
     { name: 'trigger-long-running-operation', args: { duration: 600, steps: 6_000 } },
-    { signal: gone.signal, onProgress: () => gone.abort(new Error('gone')) },
+    { signal: leaving.signal, onProgress: () => leaving.abort(new Error('gone')) },
   );
   await t.throwsAsync(endless, { message: 'gone' });
   t.true((await call({ name: 'get-sum', args: { a: 'two', b: 3 } })).isError);

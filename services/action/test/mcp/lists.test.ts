@@ -134,11 +134,11 @@ test('concurrent callers share one list, one of them may cancel, and a failure i
   t.deepEqual(await failures, ['unavailable CONNECTOR_UNREACHABLE', 'unavailable CONNECTOR_UNREACHABLE']);
 
   isBroken = false;
-  const gone = new AbortController();
-  const left = t.throwsAsync(list(gone.signal), { message: 'gone' });
+  const leaving = new AbortController();
+  const left = t.throwsAsync(list(leaving.signal), { message: 'gone' });
   const stayed = list();
   await eventually('the list is asked for', () => waiting.length === 1);
-  gone.abort(new Error('gone'));
+  leaving.abort(new Error('gone'));
   await left;
   waiting.pop()?.();
   t.deepEqual(await stayed, [{ name: 'late', inputSchema: anyObject }]);

@@ -187,11 +187,11 @@ test('a caller that cancels during the initialization does not affect other call
     },
   });
   const { call } = mcpApp(t, server.url);
-  const gone = new AbortController();
-  const left = t.throwsAsync(call({}, { signal: gone.signal }), { message: 'gone' });
+  const leaving = new AbortController();
+  const left = t.throwsAsync(call({}, { signal: leaving.signal }), { message: 'gone' });
   const stayed = call();
   await eventually('the session is asked for', () => waiting.length === 1);
-  gone.abort(new Error('gone'));
+  leaving.abort(new Error('gone'));
   await left;
   waiting.pop()?.();
   t.false((await stayed).isError);

@@ -173,7 +173,7 @@ test.serial("if a model fails for several tenants, one failure opens another ten
   t.false(isOpen(4));
   await fail(4);
   t.true(isOpen(4));
-  t.true(isOpen(5), 'while the turn of another one lasts');
+  t.true(isOpen(5), 'while another tenant probes');
   now += 1_000;
   t.false(isOpen(5));
   for (const tenant of [5, 5, 5]) await answer(tenant);
@@ -225,7 +225,7 @@ test.serial('many tenants with few calls cause an outage after as many failures 
 });
 
 test.serial(
-  'after the first answer in an outage all tenants take turns, and the third answer ends the outage',
+  'after the first answer in an outage all tenants may probe one by one, and the third answer ends the outage',
   async (t) => {
     const { breakers, fail, isOpen, answer } = await outageFor([1, 2, 3]);
     for (const tenant of [4, 5]) {
@@ -242,13 +242,13 @@ test.serial(
     await answer(6);
     for (const tenant of [3, 4, 5]) t.false(isOpen(tenant), 'also where its own time is not over');
     const slow = Promise.withResolvers<string>();
-    const turn = breakers.of(place, 3).run(() => slow.promise);
+    const probe = breakers.of(place, 3).run(() => slow.promise);
     for (const tenant of [4, 5, 6]) t.true(isOpen(tenant));
     slow.resolve('answer');
-    await turn;
+    await probe;
     await answer(4);
     void breakers.of(place, 5).run(() => new Promise(() => undefined));
-    t.false(isOpen(6), 'no turns any more');
+    t.false(isOpen(6), 'no probes any more');
     t.is(await answer(6), 'answer');
   },
 );
@@ -376,7 +376,7 @@ test.serial('abandoning a call that began before an outage neither starts nor en
   void breakers.of(place, 6).run(() => new Promise(() => undefined));
   old.reject(new DOMException('left', 'AbortError'));
   await t.throwsAsync(early, { name: 'AbortError' });
-  t.true(breakers.of(place, 7).isOpen, 'it is the turn of another one');
+  t.true(breakers.of(place, 7).isOpen, 'another tenant probes');
   now += 1_000;
   t.false(breakers.of(place, 5).isOpen);
 });

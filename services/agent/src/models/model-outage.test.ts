@@ -77,15 +77,15 @@ test('every state can be reached, and every other state from it', (t) => {
 test('a working model is asked by all tenants at once, a failing one by one tenant at a time', (t) => {
   for (const state of states) {
     const { outage, pass } = inState(state);
-    const takesTurn = outage.asked();
-    t.is(takesTurn, state !== 'works', state);
+    const isProbe = outage.asked();
+    t.is(isProbe, state !== 'works', state);
     t.is(outage.keepsOut(7), state !== 'works', state);
     pass(1_000);
-    t.false(outage.keepsOut(7), 'the turn is over');
+    t.false(outage.keepsOut(7), 'the probe is over');
   }
 });
 
-test('breakers that are open take part in turns only while an outage is ending, and wait longer only in an outage', (t) => {
+test('breakers that are open probe only while an outage is ending, and wait longer only in an outage', (t) => {
   t.deepEqual(
     states.filter((state) => inState(state).outage.isEnding),
     ['ending'],

@@ -143,7 +143,7 @@ function logLine(
 
 /** Replaces secrets in any letter case, because providers change the case. */
 function redacted(text: string, secrets: string[]): string {
-  return secrets.reduce((left, secret) => left.replaceAll(new RegExp(escaped(secret), 'giu'), '[key]'), text);
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(new RegExp(escaped(secret), 'giu'), '[key]'), text);
 }
 
 function escaped(text: string): string {

@@ -17,7 +17,7 @@ const doubtful = new Set([
 /** Results that are longer than this are halved for a model with a short context. */
 const shortestBytes = 2_000;
 /** Each result keeps at least this many bytes, so that its error stays readable however long the other results are. */
-const leastBytes = 500;
+const minBytes = 500;
 
 /** Returns the result of a call that did not reach its tool. */
 export function failedResult(errorKind: string, errorMessage: string): CallResult {
@@ -67,7 +67,7 @@ export function withinBytes(messages: readonly ModelMessage[], maxBytes: number)
     .toReversed()
     .map((message): ModelMessage => {
       if (message.role !== 'tool') return message;
-      const bytesEach = Math.max(leastBytes, shareOf(remaining, message.results));
+      const bytesEach = Math.max(minBytes, shareOf(remaining, message.results));
       const results = message.results.map((result) => ({ ...result, text: cutTo(result.text, bytesEach) }));
       for (const { text } of results) remaining -= Buffer.byteLength(text);
       return { ...message, results };

@@ -133,7 +133,7 @@ async function readUpTo(
     maxWaitTimeInMs: 100,
     allowAutoTopicCreation: false,
   });
-  const left = new Set(ends.keys());
+  const remaining = new Set(ends.keys());
   const done = Promise.withResolvers<void>();
   let isDone = false;
   const finish = (error?: unknown) => {
@@ -169,8 +169,8 @@ async function readUpTo(
           finish(error); // otherwise kafkajs would read the batch again
           return;
         }
-        if (BigInt(batch.lastOffset()) + 1n >= end) left.delete(batch.partition);
-        if (left.size === 0) finish();
+        if (BigInt(batch.lastOffset()) + 1n >= end) remaining.delete(batch.partition);
+        if (remaining.size === 0) finish();
       },
     });
     await done.promise;

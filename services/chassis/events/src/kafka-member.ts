@@ -96,8 +96,8 @@ export function joinGroup(options: MemberOptions) {
     else assignment.revoke();
     ended = true;
     // A consumer that is still joining leaves after it has joined. A failed consumer is not waited for.
-    const left = started.catch(() => undefined).then(() => consumer.disconnect());
-    const outcome = within(leaveMs, 'Leaving the group', left).catch((error: unknown) =>
+    const disconnected = started.catch(() => undefined).then(() => consumer.disconnect());
+    const outcome = within(leaveMs, 'Leaving the group', disconnected).catch((error: unknown) =>
       log?.debug({ err: error, group: groupId, topic }, 'Kafka consumer did not leave its group'),
     );
     if (stopping.signal.aborted) await outcome;

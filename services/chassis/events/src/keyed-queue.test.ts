@@ -2,7 +2,7 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { keyedQueue } from './keyed-queue.ts';
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 const immediate = () => new Promise(setImmediate);
 
 test('tasks behind a failed one of their batch are not run; those of another batch are, in order', async (t) => {
@@ -83,7 +83,7 @@ test('a paused task frees its slot, keeps its key and resumes when a slot is fre
   const order: string[] = [];
   const paused = queue.run('1', async (pause) => {
     order.push('pauses');
-    await pause(until.pass(), never);
+    await pause(until.pass(), unabortedSignal);
     order.push('resumes');
   });
   const behind = queue.run('1', async () => void order.push('behind'));

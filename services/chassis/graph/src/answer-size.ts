@@ -56,14 +56,14 @@ function joined(answer: string, texts: readonly JsonText[]): Buffer {
  */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   const rest = [value];
-  for (let left = maxBytes; left >= 0; ) {
+  for (let remaining = maxBytes; remaining >= 0; ) {
     const next = rest.pop();
     if (next === undefined) return false;
-    if (typeof next === 'string') left -= next.length + 2;
-    else if (typeof next !== 'object' || next === null) left -= 1;
-    else if (next instanceof JsonText) left -= next.bytes.length;
+    if (typeof next === 'string') remaining -= next.length + 2;
+    else if (typeof next !== 'object' || next === null) remaining -= 1;
+    else if (next instanceof JsonText) remaining -= next.bytes.length;
     else if (Array.isArray(next)) {
-      left -= Math.max(2, next.length + 1); // brackets and commas
+      remaining -= Math.max(2, next.length + 1); // brackets and commas
       for (const element of next) rest.push(element ?? null);
     } else {
       let between = 2; // braces; then quotes, colon and comma of each name
@@ -72,7 +72,7 @@ export function isLargerThan(value: unknown, maxBytes: number): boolean {
         between += key.length + (between === 2 ? 3 : 4);
         rest.push(element);
       }
-      left -= between;
+      remaining -= between;
     }
   }
   return true;

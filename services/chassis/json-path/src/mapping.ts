@@ -14,11 +14,11 @@ export class MappingTooLarge extends Error {
  * @throws MappingTooLarge above `maxCharacters`
  */
 export function mappedJson(mapping: Mapping, payload: JsonValue, maxCharacters: number): string {
-  let left = maxCharacters;
+  let remaining = maxCharacters;
   const jsonOf = (value: JsonValue): string => {
     const json = JSON.stringify(value);
-    left -= json.length + 1;
-    if (left < 0) throw new MappingTooLarge('The mapped object is too large');
+    remaining -= json.length + 1;
+    if (remaining < 0) throw new MappingTooLarge('The mapped object is too large');
     return json;
   };
   const fields = Object.entries(mapping).map(([field, path]) => {

@@ -65,7 +65,7 @@ interface Compiled {
 
 /** Validates arguments against schemas of tenants and their tool servers. Hostile input costs bounded time and memory. */
 export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tenantTime = defaultTime } = {}) {
-  const leastMemory = Math.floor(maxMemory / maxKept);
+  const minMemory = Math.floor(maxMemory / maxKept);
   const kept = tenantCache<Compiled | FieldProblem[]>({ max: maxKept, maxSize: maxMemory });
   const metaErrors = metaSchemas();
   const times = timeShares({ ...tenantTime, now });
@@ -81,7 +81,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     if (!times.has(tenantId)) throw tooSlow();
     const made = times.take(tenantId, () => compile(schema, text, values, lenient));
     const bytes = Array.isArray(made) ? 0 : made.bytes;
-    kept.set(tenantId, key, made, Math.max(leastMemory, bytes));
+    kept.set(tenantId, key, made, Math.max(minMemory, bytes));
     return made;
   }
 

@@ -12,7 +12,7 @@ eventLogContract(test, 'memory', async (settings) => {
 });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const never = () => new AbortController().signal;
+const unabortedSignal = () => new AbortController().signal;
 
 async function highWaterFile(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-event-log-'));
@@ -90,7 +90,7 @@ test('after a restart the log reports that it is not complete, until the caller 
 
 test('a waiting reader gets an append as one batch in the same turn of the event loop', async (t) => {
   const log = memoryEventLog();
-  const tail = await log.tail('parley:a', { after: 'now' }, never());
+  const tail = await log.tail('parley:a', { after: 'now' }, unabortedSignal());
   let arrived = 0;
   const reading = (async () => {
     for await (const entries of tail) {
@@ -110,7 +110,7 @@ test('readers share the bytes of an entry', async (t) => {
   const data = bytes('shared');
   await log.append('parley:a', [data]);
   for (let n = 0; n < 3; n++) {
-    for await (const [entry] of await log.tail('parley:a', { after: '0' }, never())) {
+    for await (const [entry] of await log.tail('parley:a', { after: '0' }, unabortedSignal())) {
       t.is(entry?.data, data);
       break;
     }
@@ -120,7 +120,7 @@ test('readers share the bytes of an entry', async (t) => {
 test('a stream keeps a bounded number of entries and reports dropped ones', async (t) => {
   const log = memoryEventLog({ maxEntries: 100 });
   await log.append('parley:a', [bytes('first')], { after: '0' });
-  const slow = await log.tail('parley:a', { after: '0' }, never());
+  const slow = await log.tail('parley:a', { after: '0' }, unabortedSignal());
   for (let n = 0; n < 1_000; n++) await log.append('parley:a', [bytes(`${n}`)]);
   const { entries, complete } = await log.read('parley:a', { after: '0' });
   t.true(entries.length >= 90 && entries.length <= 100, `${entries.length} entries`);
@@ -158,7 +158,7 @@ test('short entries drop none of other streams, and one larger than the budget i
 
 test('a reader behind dropped entries gets an error, and can go on after them', async (t) => {
   const log = memoryEventLog({ maxBytes: 10_000 });
-  const slow = await log.tail('parley:a', { after: 'now' }, never());
+  const slow = await log.tail('parley:a', { after: 'now' }, unabortedSignal());
   const [unread = ''] = await log.append('parley:a', [bytes('unread')]);
   for (let n = 0; n < 20; n++) await log.append('parley:b', [bytes('busy')]);
   t.like(await t.throwsAsync(async () => void (await slow[Symbol.asyncIterator]().next())), { reason: 'SLOW_READER' });

@@ -19,7 +19,7 @@ redisTests('in an outage of Redis', () => {
     await keyValue.set(key, 'before', { ttlMs: 60_000 });
     await line.cut();
     const entry = { key: `${key}:count`, requests: 1, windowMs: 60_000, amount: 1 };
-    const never = new AbortController().signal;
+    const unabortedSignal = new AbortController().signal;
     const calls: (() => Promise<unknown>)[] = [
       () => keyValue.get(key),
       () => keyValue.set(key, 'during', { ttlMs: 60_000 }),
@@ -31,7 +31,7 @@ redisTests('in an outage of Redis', () => {
       () => keyValue.ping(),
       () => log.append(key, [bytes('a')]),
       () => log.read(key, { after: '0' }),
-      () => log.tail(key, { after: 'now' }, never),
+      () => log.tail(key, { after: 'now' }, unabortedSignal),
       () => log.ping(),
       () => connection.ready(),
     ];

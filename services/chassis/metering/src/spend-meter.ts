@@ -65,7 +65,7 @@ const batches = {
 
 const aloneBatches = { name: 'settlements of a tenant', atOnce: 1, size: 200 };
 
-type Outcome = 'made' | 'left' | 'unknown';
+type Outcome = 'made' | 'unmade' | 'unknown';
 
 /** Meters model calls in identity's ledger: renews the leases of running calls and settles finished ones, in batches by tenant. */
 export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter {
@@ -151,10 +151,10 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
   const changeWithOthers = inBatches(batches, async (changes: SpendChange[]): Promise<Outcome[]> => {
     try {
       const options = { caller: serviceCaller(unit, null, 'spend'), timeoutMs: togetherMs };
-      const { left, leaseMs: ms } = await ledger.meterSpend({ changes }, options);
+      const { left: unmade, leaseMs: ms } = await ledger.meterSpend({ changes }, options);
       setLease(ms);
-      const isLeft = new Set(left);
-      return changes.map((_, place) => (isLeft.has(place) ? 'left' : 'made'));
+      const isUnmade = new Set(unmade);
+      return changes.map((_, place) => (isUnmade.has(place) ? 'unmade' : 'made'));
     } catch {
       return changes.map(() => 'unknown');
     }

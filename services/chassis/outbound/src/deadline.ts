@@ -17,20 +17,20 @@ export interface Deadline {
 }
 
 /** @throws the reason of a signal that has already been aborted */
-export function deadline({ timeoutMs, idleMs = timeoutMs, signal: given }: TimeLimits): Deadline {
-  given?.throwIfAborted();
+export function deadline({ timeoutMs, idleMs = timeoutMs, signal: callerSignal }: TimeLimits): Deadline {
+  callerSignal?.throwIfAborted();
   const abort = new AbortController();
   const whole = setTimeout(() => abort.abort(tooSlow(timeoutMs)), timeoutMs);
   const idle = idleMs < timeoutMs ? setTimeout(() => abort.abort(tooSlow(idleMs)), idleMs) : undefined;
   function leave(): void {
     end();
-    abort.abort(given?.reason);
+    abort.abort(callerSignal?.reason);
   }
   function end(): void {
     clearTimeout(whole);
     clearTimeout(idle);
-    given?.removeEventListener('abort', leave);
+    callerSignal?.removeEventListener('abort', leave);
   }
-  given?.addEventListener('abort', leave);
+  callerSignal?.addEventListener('abort', leave);
   return { signal: abort.signal, received: () => void idle?.refresh(), end };
 }

@@ -36,10 +36,10 @@ function decoderOf(name: string, { 0: firstByte = 0 }: Buffer): Transform | unde
 }
 
 async function* bounded(chunks: Readable, maxBytes: number): AsyncGenerator<Buffer, undefined> {
-  let left = maxBytes;
+  let remainingBytes = maxBytes;
   for await (const chunk of chunks as AsyncIterable<Buffer>) {
-    left -= chunk.length;
-    if (left < 0) throw tooLarge(maxBytes); // the throw also destroys the stream
+    remainingBytes -= chunk.length;
+    if (remainingBytes < 0) throw tooLarge(maxBytes); // the throw also destroys the stream
     yield chunk;
   }
   return undefined;

@@ -68,14 +68,14 @@ export function outbound({ resolve = dnsResolver(), log, ...rules }: OutboundOpt
   async function follow(url: string, request: OutboundRequest, signal: AbortSignal): Promise<HopAnswer> {
     const { redirects = 0, maxBytes } = request;
     let hop = firstHop(url, request);
-    for (let left = redirects; ; left -= 1) {
+    for (let remaining = redirects; ; remaining -= 1) {
       const addresses = await addressesOf(hostOf(hop.url), signal);
       const answer = await sendHop(hop, { addresses, maxBytes, signal });
       const { status, headers } = answer.head;
       if (!followed.has(status) || headers.location === undefined) return answer;
       answer.close();
       if (redirects === 0) throw refusedRedirect('The URL redirects, which is not followed');
-      if (left === 0) throw refusedRedirect(`The URL redirects more than ${redirects} times`);
+      if (remaining === 0) throw refusedRedirect(`The URL redirects more than ${redirects} times`);
       const next = URL.parse(headers.location, hop.url.href);
       const problem = next ? policy.problemOf(next.href) : 'must be a URL';
       if (!next || problem) throw refusedRedirect(`The URL redirects to one that ${problem}`);

@@ -124,13 +124,13 @@ test('the time limit covers an answer of a byte now and then, endless interim an
 test('a caller that leaves ends the call, and its connection', async (t) => {
   const site = await server(t, () => undefined);
   const { call } = await guard(t, allowed);
-  const gone = new AbortController();
-  const calling = t.throwsAsync(call(`http://127.0.0.1:${site.port}/`, { signal: gone.signal }), { message: 'gone' });
+  const client = new AbortController();
+  const calling = t.throwsAsync(call(`http://127.0.0.1:${site.port}/`, { signal: client.signal }), { message: 'gone' });
   await eventually('the request has arrived', () => site.requests.length === 1);
-  gone.abort(new Error('gone'));
+  client.abort(new Error('gone'));
   await calling;
   await eventually('the connection is closed', () => site.open === 0);
-  await t.throwsAsync(call(`http://127.0.0.1:${site.port}/`, { signal: gone.signal }), { message: 'gone' });
+  await t.throwsAsync(call(`http://127.0.0.1:${site.port}/`, { signal: client.signal }), { message: 'gone' });
   t.is(site.connections, 1);
 });
 

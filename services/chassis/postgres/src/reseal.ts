@@ -35,7 +35,7 @@ type Transact = <T>(work: (knex: Knex) => Promise<T>) => Promise<T>;
 interface Outcome {
   resealed: number;
   /** Number of values per column (`table.column`) that no key of the ring can decrypt. */
-  left: Record<string, number>;
+  unopened: Record<string, number>;
 }
 
 const rowsAtOnce = 1_000;
@@ -44,19 +44,20 @@ const usualPauseMs = 10 * 60_000;
 
 /** Reencrypts, with the first key, values that are encrypted with other keys, each in its own transaction. Safe to run on many replicas. */
 export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: ResealOptions): Part {
-  let left = Number.NaN;
+  let unopened = Number.NaN;
   const help =
     'Sealed values that no key of SECRETS_KEYS opens, once those under its other keys were sealed anew with the first; NaN until then';
-  metrics.gauge('parley_secrets_under_old_keys', help, () => left);
+  metrics.gauge('parley_secrets_under_old_keys', help, () => unopened);
   const failure = 'values under old keys not sealed anew; will retry';
   return repeated({ name: 'resealing', pauseMs, failure, log }, async (stopping) => {
-    if (!what.box.hasOldKeys && !Number.isNaN(left)) return;
+    if (!what.box.hasOldKeys && !Number.isNaN(unopened)) return;
     const outcome = await reseal(what, () => stopping.aborted);
     if (stopping.aborted) return;
     if (outcome.resealed > 0) log.info({ values: outcome.resealed }, 'values under old keys sealed anew');
-    const before = left;
-    left = Object.values(outcome.left).reduce((sum, values) => sum + values, 0);
-    if (left > 0 && left !== before) log.warn({ left: outcome.left }, 'values that no key of SECRETS_KEYS opens');
+    const before = unopened;
+    unopened = Object.values(outcome.unopened).reduce((sum, values) => sum + values, 0);
+    if (unopened > 0 && unopened !== before)
+      log.warn({ unopened: outcome.unopened }, 'values that no key of SECRETS_KEYS opens');
   });
 }
 
@@ -65,7 +66,7 @@ export async function reseal(
   { database, box, columns }: Pick<ResealOptions, 'database' | 'box' | 'columns'>,
   isStopping = () => false,
 ): Promise<Outcome> {
-  const outcome: Outcome = { resealed: 0, left: {} };
+  const outcome: Outcome = { resealed: 0, unopened: {} };
   const shared: Transact = (work) => database.transactShared(({ knex }) => work(knex));
   for (const column of columns) {
     const tenants = await (column.listTenants && database.transactShared(column.listTenants));
@@ -95,7 +96,7 @@ async function resealColumn(
       if (isStopping()) return;
       const done = await transact((knex) => resealValue(knex, box, column, row));
       if (done === 'resealed') outcome.resealed += 1;
-      if (done === 'not opened') outcome.left[name] = (outcome.left[name] ?? 0) + 1;
+      if (done === 'not opened') outcome.unopened[name] = (outcome.unopened[name] ?? 0) + 1;
     }
     after = end;
   } while (after && !isStopping());

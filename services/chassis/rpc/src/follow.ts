@@ -17,17 +17,17 @@ export async function* follow<Request, Response>(
   signal: AbortSignal,
 ): AsyncGenerator<Response, void, undefined> {
   if (signal.aborted) return;
-  const left = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
   const cancel = new AbortController();
   async function* requests() {
     yield request;
-    await left.promise;
+    await closed.promise;
   }
   const responses = open(requests(), { signal: cancel.signal })[Symbol.asyncIterator]();
   let isOver = false;
   let wake: () => void = () => undefined;
   const end = () => {
-    left.resolve();
+    closed.resolve();
     if (isOver) return;
     isOver = true;
     void drain(responses, cancel);

@@ -4,7 +4,7 @@ import test from 'ava';
 import { findTenant, type TenantFactOptions, tenantFact } from './tenant-facts.ts';
 
 const inTenant = (tenantId: number) => ({ kind: 'service', service: 'notes', tenantId, requestId: 'r' }) as const;
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 
 /** A fake identity service with the given answer, and a clock. */
 function identityWith(answer: (tenantId: number) => Partial<GetTenantResponse>) {
@@ -67,9 +67,9 @@ test('a tenant is read without a cache, and not found once it is deleted', async
     if (!tenant) throw notFound('Tenant', 1);
     return tenant;
   });
-  t.like(await findTenant(identity, inTenant(1), never), { tenantId: 1, suspended: true });
+  t.like(await findTenant(identity, inTenant(1), unabortedSignal), { tenantId: 1, suspended: true });
   tenant = { deleted: true };
-  t.is(await findTenant(identity, inTenant(1), never), undefined);
+  t.is(await findTenant(identity, inTenant(1), unabortedSignal), undefined);
   tenant = undefined;
-  t.is(await findTenant(identity, inTenant(1), never), undefined);
+  t.is(await findTenant(identity, inTenant(1), unabortedSignal), undefined);
 });

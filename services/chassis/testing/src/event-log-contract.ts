@@ -19,7 +19,7 @@ export interface EventLogSettings {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const texts = (entries: Entry[]) => entries.map(({ data }) => new TextDecoder().decode(data));
-const never = () => new AbortController().signal;
+const unabortedSignal = () => new AbortController().signal;
 
 /** The contract of every event log, tested on the logs that `make` returns. */
 export function eventLogContract(
@@ -159,7 +159,7 @@ export function eventLogContract(
   test(`${name}: with "now" a reader gets later entries only`, async (t) => {
     const { log, other, stream } = await setup(t);
     await log.append(stream, [bytes('before')]);
-    const tail = await log.tail(stream, { after: 'now' }, never());
+    const tail = await log.tail(stream, { after: 'now' }, unabortedSignal());
     t.true(tail.complete);
     await other.append(stream, [bytes('first')]);
     await log.append(stream, [bytes('second')]);
@@ -168,7 +168,7 @@ export function eventLogContract(
 
   test(`${name}: a stream may be followed before it exists`, async (t) => {
     const { log, other, stream } = await setup(t);
-    const tail = await log.tail(stream, { after: '0' }, never());
+    const tail = await log.tail(stream, { after: '0' }, unabortedSignal());
     t.like(tail, { complete: false, oldestId: undefined });
     const taken = take(tail, 2);
     await other.append(stream, [bytes('first')]);
@@ -180,7 +180,7 @@ export function eventLogContract(
     const { log, stream } = await setup(t);
     const [first = ''] = await log.append(stream, [bytes('a')]);
     const ahead = `${eventIdParts(first).ms + 1_000}-0`;
-    const reading = take(await log.tail(stream, { after: ahead }, never()), 1);
+    const reading = take(await log.tail(stream, { after: ahead }, unabortedSignal()), 1);
     const beyond = await eventually('ids have passed that one', async () => {
       const [id = ''] = await log.append(stream, [bytes('b')]);
       return compareEventIds(id, ahead) > 0 && id;
@@ -208,7 +208,7 @@ export function eventLogContract(
 
   test(`${name}: a reader that falls too far behind gets an error`, async (t) => {
     const { log, other, stream } = await setup(t);
-    const tail = await log.tail(stream, { after: 'now', maxBehind: 20 }, never());
+    const tail = await log.tail(stream, { after: 'now', maxBehind: 20 }, unabortedSignal());
     const ids: EventId[] = [];
     for (let n = 0; n < 100; n++) ids.push(...(await other.append(stream, [bytes('x')])));
     const seen: EventId[] = [];
@@ -226,7 +226,7 @@ export function eventLogContract(
       stream,
       Array.from({ length: 2_000 }, (_, n) => bytes(`${n}`)),
     );
-    const entries = await take(await log.tail(stream, { after: '0', maxBehind: 20 }, never()), 2_000);
+    const entries = await take(await log.tail(stream, { after: '0', maxBehind: 20 }, unabortedSignal()), 2_000);
     t.deepEqual(
       texts(entries),
       Array.from({ length: 2_000 }, (_, n) => `${n}`),
@@ -236,7 +236,7 @@ export function eventLogContract(
   test(`${name}: a closed connection is unavailable, for followers too`, async (t) => {
     const { log, stream } = await setup(t);
     await log.ping();
-    const following = take(await log.tail(stream, { after: 'now' }, never()), 1);
+    const following = take(await log.tail(stream, { after: 'now' }, unabortedSignal()), 1);
     await log.close();
     t.like(await t.throwsAsync(following), { kind: 'unavailable' });
     for (const call of [
@@ -260,5 +260,5 @@ async function take(tail: AsyncIterable<Entry[]>, count: number): Promise<Entry[
 }
 
 async function collect(log: EventLog, stream: string, after: EventId, count: number): Promise<Entry[]> {
-  return take(await log.tail(stream, { after }, never()), count);
+  return take(await log.tail(stream, { after }, unabortedSignal()), count);
 }

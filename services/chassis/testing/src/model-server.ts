@@ -142,7 +142,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     const at = path + search;
     const received: ReceivedRequest = { format, path: at, headers, body, sent: tools, text, state: 'running' };
     requests.push(received);
-    const left = new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       response.on('close', () => {
         if (received.state === 'running') received.state = response.writableFinished ? 'finished' : 'cancelled';
         changed();
@@ -152,7 +152,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     changed();
 
     const answer = typeof script === 'function' ? await script(body, requests.length - 1, tools) : script;
-    await Promise.race([left, give(response, received, read, answer)]);
+    await Promise.race([closed, give(response, received, read, answer)]);
   }
 
   const address = await listen(http, options.port);

@@ -20,6 +20,7 @@ export function apiKeySha256(key: string): Buffer {
 
 function base62(value: bigint, length: number): string {
   let digits = '';
-  for (let left = value; left > 0n; left /= 62n) digits = (alphabet[Number(left % 62n)] ?? '') + digits;
+  for (let remaining = value; remaining > 0n; remaining /= 62n)
+    digits = (alphabet[Number(remaining % 62n)] ?? '') + digits;
   return digits.padStart(length, '0');
 }

@@ -66,7 +66,7 @@ export function embeddingsEndpoint(
 
   async function ask(body: string, signal: AbortSignal | undefined) {
     const timeoutSignal = AbortSignal.timeout(timeoutMs);
-    const bounded = signal ? AbortSignal.any([signal, timeoutSignal]) : timeoutSignal;
+    const requestSignal = signal ? AbortSignal.any([signal, timeoutSignal]) : timeoutSignal;
     const {
       statusCode,
       headers: given,
@@ -76,7 +76,7 @@ export function embeddingsEndpoint(
       method: 'POST',
       headers,
       body,
-      signal: bounded,
+      signal: requestSignal,
     });
     return { status: statusCode, wait: given['retry-after']?.toString(), text: await answer.text() };
   }

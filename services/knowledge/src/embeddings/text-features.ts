@@ -115,13 +115,13 @@ const endings = [
   'e',
   'y',
 ];
-const leastStem = 3;
+const minStemLength = 3;
 
 /** Returns the word without its English ending. Inflected words of other languages match by their n-grams. */
 export function stemOf(word: string): string {
   if (!/^[a-z]{4,}$/u.test(word)) return word;
-  const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= leastStem);
+  const ending = endings.find((each) => word.endsWith(each) && word.length - each.length >= minStemLength);
   if (ending === undefined) return word;
   const stem = word.slice(0, -ending.length);
-  return stem.length > leastStem && stem.at(-1) === stem.at(-2) ? stem.slice(0, -1) : stem;
+  return stem.length > minStemLength && stem.at(-1) === stem.at(-2) ? stem.slice(0, -1) : stem;
 }

@@ -277,9 +277,9 @@ test('a code point is never cut in two', (t) => {
 
 test('other work may run while a long text is chunked, even a text without any chunk', (t) => {
   for (const text of ['word '.repeat(200_000), `a${' '.repeat(1_000_000)}b`, 'a\n'.repeat(500_000)]) {
-    let turns = 0;
-    for (const chunk of chunkText(text)) if (chunk === undefined) turns += 1;
-    t.true(turns >= 10, `${turns} turns`);
+    let pauses = 0;
+    for (const chunk of chunkText(text)) if (chunk === undefined) pauses += 1;
+    t.true(pauses >= 10, `${pauses} pauses`);
   }
 });
 

@@ -26,7 +26,7 @@ const sectionShare = 1 / 4;
 const lastRowsShare = 1 / 4;
 
 const passageWork = 20;
-const workOfTurn = 20_000;
+const maxWorkAtOnce = 20_000;
 
 /**
  * Splits a text into chunks of about `maxTokens` tokens. A chunk repeats the last eighth of the previous one, unless it begins with a
@@ -75,7 +75,7 @@ export function* chunkText(
 
   for (const passage of passages(text, maxTokens - overlapTokens)) {
     work += passage.tokens + passageWork;
-    if (work > workOfTurn) {
+    if (work > maxWorkAtOnce) {
       work = 0;
       yield undefined;
     }
@@ -91,16 +91,16 @@ export function* chunkText(
 }
 
 /**
- * Returns how many passages the next chunk gets. It is cut at the strongest break after `leastTokens`; of equally strong ones, at the last.
+ * Returns how many passages the next chunk gets. It is cut at the strongest break after `minTokens`; of equally strong ones, at the last.
  */
-function bestCut(pending: readonly Passage[], next: Passage, leastTokens: number): number {
+function bestCut(pending: readonly Passage[], next: Passage, minTokens: number): number {
   let best = pending.length;
   let strength = next.strength;
   let after = tokensOf(pending);
   for (let at = pending.length - 1; at > 0; at -= 1) {
     const passage = pending[at] as Passage;
     after -= passage.tokens;
-    if (after < leastTokens) break;
+    if (after < minTokens) break;
     if (passage.strength <= strength) continue;
     best = at;
     strength = passage.strength;

@@ -22,8 +22,8 @@ interface Passage {
  * A refused text is cut further only if it has more tokens than this: the first applies if the endpoint reported the text as too long, the
  * second if the endpoint gave no reason.
  */
-const leastTooLong = 16;
-const leastRefused = 128;
+const minTokensTooLong = 16;
+const minTokensRefused = 128;
 /**
  * Shares of the model's maximum: one for a passage, with a margin because tokens are estimated, and one each for the document's name and
  * the headings.
@@ -66,14 +66,14 @@ export function passageEmbedder(
 
   function fitting(passage: Passage): Passage[] {
     if (!isTooLong(passage)) return [passage];
-    const pieces = cut(passage, leastTooLong);
+    const pieces = cut(passage, minTokensTooLong);
     return pieces ? pieces.flatMap(fitting) : [passage];
   }
 
-  function cut(passage: Passage, minCharacters: number): Passage[] | undefined {
+  function cut(passage: Passage, minTokens: number): Passage[] | undefined {
     const { chunk, isCut } = passage;
     const tokens = passageTokens(chunk.content);
-    if (sizeOf(passage) <= minCharacters) return undefined;
+    if (sizeOf(passage) <= minTokens) return undefined;
     if (!isCut && sizeOf(passage) > 2 * tokens) return [{ chunk, isCut: true }];
     const pieces = tokens > 1 ? piecesOf(chunk.content, Math.ceil(tokens / 2)) : [];
     if (pieces.length === 0) return undefined;
@@ -98,8 +98,8 @@ export function passageEmbedder(
         callId: calls === 1 ? callId : `${callId}-${calls}`,
       }));
     } catch (error) {
-      const minCharacters = leastOf(error);
-      if (minCharacters === undefined) throw error;
+      const minTokens = minTokensOf(error);
+      if (minTokens === undefined) throw error;
       const [first, ...more] = passages;
       if (!first || more.length > 0) {
         const before = refused;
@@ -108,7 +108,7 @@ export function passageEmbedder(
         if (refused === before) textsAtOnce = Math.min(textsAtOnce, Math.ceil(passages.length / 2));
         return vectorsOfHalves;
       }
-      const pieces = cut(first, minCharacters);
+      const pieces = cut(first, minTokens);
       if (!pieces) throw error;
       refused = Math.min(refused, sizeOf(first));
       return embedAll(pieces);
@@ -177,10 +177,10 @@ function titleOf(name: string): string {
   return name.replace(/\.(?:txt|md|markdown|pdf|docx|xlsx|csv|html?)$/iu, '').trim();
 }
 
-function leastOf(error: unknown): number | undefined {
+function minTokensOf(error: unknown): number | undefined {
   if (!isDomainError(error, 'invalid')) return undefined;
-  if (error.reason === 'EMBEDDING_TOO_LONG') return leastTooLong;
-  return error.reason === 'EMBEDDING_REFUSED' ? leastRefused : undefined;
+  if (error.reason === 'EMBEDDING_TOO_LONG') return minTokensTooLong;
+  return error.reason === 'EMBEDDING_REFUSED' ? minTokensRefused : undefined;
 }
 
 function vectorAt<T>(vectors: readonly T[], n: number): T {

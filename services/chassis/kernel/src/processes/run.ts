@@ -25,7 +25,7 @@ export async function run(
   { log, addresses, stopTimeoutMs = longestStopMs, failed, onReady }: RunOptions,
 ): Promise<void> {
   const started: Part[] = [];
-  let received: NodeJS.Signals | undefined;
+  let receivedSignal: NodeJS.Signals | undefined;
   let stopping: Promise<void> | undefined;
 
   const stop = (exitCode: number): Promise<void> => {
@@ -42,7 +42,7 @@ export async function run(
           code ||= 1;
         });
       }
-      log.info({ signal: received, code }, 'stopped');
+      log.info({ signal: receivedSignal, code }, 'stopped');
       log.flush(() => process.exit(code));
     })();
     return stopping;
@@ -51,7 +51,7 @@ export async function run(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1);
-      received = signal;
+      receivedSignal = signal;
       log.debug({ signal }, 'stopping');
       void stop(0);
     });

@@ -4,14 +4,14 @@ import { type FairQueue, type FairQueueLimits, fairQueue, type Release } from '.
 
 type Limits = FairQueueLimits<'address' | 'tenant'>;
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 
 /** A queue, and the names of the calls that have begun, in order. */
 function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares?: Partial<Limits['shares']> } = {}) {
   const queue = fairQueue({ ...limits, shares: { address: {}, tenant: {}, ...shares } });
   const begun: string[] = [];
   const ends = new Map<string, Release>();
-  async function call(name: string, { address = name, tenant = null as number | null, signal = never } = {}) {
+  async function call(name: string, { address = name, tenant = null as number | null, signal = unabortedSignal } = {}) {
     const end = await queue.enter({ address, tenant }, () => signal);
     begun.push(name);
     ends.set(name, end);
@@ -305,7 +305,7 @@ test("the calls of tenants at their limit are not ahead of a stranger's", async 
 test("another client of the tenant, and what continues a request, are not refused for one client's calls", async (t) => {
   const { queue, refused, judge, enter } = await judged(t, { ends: 1, longestWaitMs: 1_100 });
   void enter('b', 'b');
-  void queue.enter({ address: 'a', tenant: 1 }, () => never, true);
+  void queue.enter({ address: 'a', tenant: 1 }, () => unabortedSignal, true);
   await judge();
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   t.is(queue.waiting, 6);

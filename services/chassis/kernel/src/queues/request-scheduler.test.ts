@@ -2,7 +2,7 @@ import { setImmediate as round } from 'node:timers/promises';
 import test from 'ava';
 import { type RequestSchedulerOptions, requestScheduler } from './request-scheduler.ts';
 
-const never = new AbortController().signal;
+const unabortedSignal = new AbortController().signal;
 
 /** Blocks the event loop. */
 function burn(ms: number): void {
@@ -13,7 +13,7 @@ function burn(ms: number): void {
 function setup({ costMs = 0, ...options }: RequestSchedulerOptions & { costMs?: number } = {}) {
   const scheduler = requestScheduler(options);
   const begun: string[] = [];
-  const begin = (client: string, name = client, signal = never) => {
+  const begin = (client: string, name = client, signal = unabortedSignal) => {
     const work = () => {
       begun.push(name);
       burn(costMs);
@@ -93,7 +93,8 @@ test('a request runs up to its first asynchronous wait before the next one start
     await new Promise((resolve) => process.nextTick(resolve));
     seen.push(`${name} waits`);
   };
-  for (const client of ['a', 'b', 'c']) void scheduler.run({ request: {}, client, signal: () => never }, work(client));
+  for (const client of ['a', 'b', 'c'])
+    void scheduler.run({ request: {}, client, signal: () => unabortedSignal }, work(client));
   while (seen.length < 6) await round();
   t.deepEqual(seen, ['a begins', 'a waits', 'b begins', 'b waits', 'c begins', 'c waits']);
 });
@@ -102,7 +103,7 @@ test('a request continues at once within its slot, and is queued again afterward
   const scheduler = requestScheduler({ sliceMs: 0 });
   const seen: string[] = [];
   const run = (client: string, request: object, name: string) =>
-    scheduler.run({ request, client, signal: () => never }, () => void seen.push(name));
+    scheduler.run({ request, client, signal: () => unabortedSignal }, () => void seen.push(name));
   const [first, second] = [{}, {}];
   void run('a', first, 'first');
   void run('b', second, 'second');

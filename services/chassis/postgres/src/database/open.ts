@@ -139,13 +139,13 @@ export function openDatabase(options: DatabaseOptions): Database {
    * by several pools serves schemas round robin.
    */
   async function onConnection<T>({ party = '', isUrgent, signal }: Ways, work: () => Promise<T>): Promise<T> {
-    const left: Leave[] = [];
+    const leaveFunctions: Leave[] = [];
     let isAnswered = false;
     try {
       for (const queue of queues) {
         const of = queue === ownQueue ? party : schemaName;
         const entered = queue.enter({ party: of, isUrgent, signal, maxStallMs: acquireTimeoutMs });
-        left.push(typeof entered === 'function' ? entered : await entered);
+        leaveFunctions.push(typeof entered === 'function' ? entered : await entered);
       }
       if (closed) throw unavailable('The database is closed');
       const result = await work();
@@ -155,7 +155,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       isAnswered = isDatabaseError(error) || !isDomainError(transactionError(error), 'unavailable');
       throw error;
     } finally {
-      for (const leave of left.toReversed()) leave(isAnswered);
+      for (const leave of leaveFunctions.toReversed()) leave(isAnswered);
     }
   }
 

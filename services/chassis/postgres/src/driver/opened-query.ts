@@ -8,7 +8,7 @@ export class OpenedQuery extends Query {
   readonly #before: readonly QueryConfig[];
   readonly #ownName: string | undefined;
   readonly #opened: () => void;
-  #left: number;
+  #remaining: number;
 
   /** @param opened is called when the server has executed the statements before this one. */
   constructor(config: QueryConfig, before: readonly QueryConfig[], opened: () => void) {
@@ -16,7 +16,7 @@ export class OpenedQuery extends Query {
     this.#before = before;
     this.#ownName = config.name;
     this.#opened = opened;
-    this.#left = before.length;
+    this.#remaining = before.length;
   }
 
   override requiresPreparation(): boolean {
@@ -36,13 +36,13 @@ export class OpenedQuery extends Query {
   }
 
   override handleDataRow(message: unknown): void {
-    if (this.#left === 0) super.handleDataRow(message);
+    if (this.#remaining === 0) super.handleDataRow(message);
   }
 
   override handleCommandComplete(message: unknown, connection: PgConnection): void {
-    if (this.#left === 0) return super.handleCommandComplete(message, connection);
-    this.#left -= 1;
-    if (this.#left > 0) return undefined;
+    if (this.#remaining === 0) return super.handleCommandComplete(message, connection);
+    this.#remaining -= 1;
+    if (this.#remaining > 0) return undefined;
     this.name = this.#ownName;
     return this.#opened();
   }

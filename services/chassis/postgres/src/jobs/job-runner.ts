@@ -208,9 +208,9 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
       for (const { controller } of leases.list()) controller.abort(new JobHandover());
       await settled(handoverMs);
       handedOver = true;
-      const left = leases.list();
-      await release(left.map(({ job }) => job));
-      for (const lease of left) leases.remove(lease);
+      const abandoned = leases.list();
+      await release(abandoned.map(({ job }) => job));
+      for (const lease of abandoned) leases.remove(lease);
       await Promise.allSettled(unsubscribes.splice(0).map(async (step) => step()));
     },
   };
