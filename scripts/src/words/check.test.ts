@@ -16,9 +16,10 @@ function problems(t: ExecutionContext, file: string, text: string): string[] {
 const ts = 'services/agent/src/limits.ts';
 
 const beginnings: [file: string, text: string, lines: number[]][] = [
-  ['a.ts', '/** Of the account. */\nconst a = 1; // That of b\n/**\n * Whose it is.\n */\n', [1, 2, 3]],
+  ['a.ts', '/** Of the account. */\nconst a = 1; // That of b\n/**\n * Whose it is.\n */\n', [1, 2, 4]],
   ['a.proto', '/* Of the account. */\nstring a = 1; // That of b\n// Whose\n// it is.\n', [1, 2, 3]],
   ['a.graphql', '"Of the account."\n"""\nThat of b\n"""\n# Whose it is.\n', [1, 2, 5]],
+  ['Dockerfile', 'FROM a\n# Of the account.\nRUN b\n# That of b\n\n# Whose it is.\n', [2, 4, 6]],
   ['a.sh', '#!/bin/sh\n# Of the account.\n\n# That of b\necho\n  # Whose it is.\n', [2, 4, 6]],
 ];
 for (const [file, text, lines] of beginnings) {
@@ -69,12 +70,89 @@ test('an AbortSignal that is not called signal is reported, by its type or by th
   ]);
 });
 
-test("the word turn in names of the chassis or gateway is reported, unless it means a conversation's turn", (t) => {
+test('an AbortSignal is recognised by a cast, a controller, a property signal and its use as one', (t) => {
+  const text = [
+    'const never = new AbortController().signal;',
+    'const late = reason as AbortSignal;',
+    'function stop({ signal: given, ...rest }: Options) {}',
+    'call({ signal: gone });',
+    'call({ signal: stopSignal, code: 1 });',
+    'class Reader { #end = AbortSignal.timeout(1); constructor(readonly closed: AbortSignal) {} }',
+  ].join('\n');
+  t.deepEqual(
+    problems(t, ts, text).map((line) => line.replace(`${ts}:`, '')),
+    ['never', 'late', 'given', 'gone', 'end', 'closed'].map(
+      (name, n) => `${[1, 2, 3, 4, 6, 6][n]} '${name}' is an AbortSignal`,
+    ),
+  );
+});
+
+test('an AbortController that is called gone is reported', (t) => {
+  const text =
+    'const gone = new AbortController();\nconst leaving = new AbortController();\nconst { gone } = states;\n';
+  t.deepEqual(problems(t, 'services/agent/test/a.test.ts', text), [
+    "services/agent/test/a.test.ts:1 'gone' is an AbortController",
+  ]);
+});
+
+test('names of methods, private fields, types, classes and members of an enum are read', (t) => {
+  const text = [
+    'class Most { leastOf() {} get mostBytes() { return 1; } #least = 1; #mostly() {} #mostOf() {} }',
+    'type least = 1; class leastOf {}',
+    'interface MostCalls { get least(): number }',
+    'enum Most { least }',
+    'const most = function least() {};',
+  ].join('\n');
+  t.deepEqual(
+    problems(t, ts, text).map((line) => line.replace(/^.*:(\d+) '(.*)'.*$/u, '$1 $2')),
+    [
+      '1 leastOf',
+      '1 mostBytes',
+      '1 least',
+      '1 mostOf',
+      '2 least',
+      '2 leastOf',
+      '3 least',
+      '4 least',
+      '5 most',
+      '5 least',
+    ],
+  );
+});
+
+test('left is reported in code that is no test, unless the file also names another side', (t) => {
+  const text = 'let left = 1;\nconst rest = { left: 2 };\n';
+  const found = (file: string, more = '') => problems(t, file, text + more).map((line) => line.replace(/^.*?:/u, ''));
+  t.deepEqual(found(ts), ["1 'left' has three meanings", "2 'left' has three meanings"]);
+  t.deepEqual(found('services/agent/src/a.test.ts'), []);
+  t.deepEqual(found('services/agent/test/support.ts'), []);
+  t.deepEqual(found(ts, 'const right = 3;'), []);
+  t.deepEqual(found(ts, 'const box = { bottom: 3 };'), []);
+});
+
+test('@returns that begins with "Of", "That" or "Whose" is reported with its line', (t) => {
+  const text =
+    '/**\n * Adds.\n * @returns Of the sum\n */\n/** Subtracts. @returns Whose it is */\n/** @returns the sum. That is all. */\n';
+  t.deepEqual(problems(t, ts, text), [`${ts}:3 @returns begins with "Of"`, `${ts}:5 @returns begins with "Whose"`]);
+});
+
+test("the word turn in names is reported, unless it means a conversation's turn", (t) => {
   const text = 'const turn = { turnIndex: 1, nextTurn: 2, turnover: 3 };\n';
   const found = (file: string) => problems(t, file, text).map((line) => line.replace(/^.*:1 /u, ''));
-  t.deepEqual(found('services/chassis/rpc/src/a.ts'), [
-    "'turn' is no turn of a conversation",
-    "'nextTurn' is no turn of a conversation",
+  for (const folder of ['services/chassis/rpc', 'services/identity', 'deploy/mesh', 'scripts']) {
+    t.deepEqual(found(`${folder}/src/a.ts`), [
+      "'turn' is no turn of a conversation",
+      "'nextTurn' is no turn of a conversation",
+    ]);
+  }
+  for (const folder of ['services/agent', 'services/session/embed', 'deploy/stories'])
+    t.deepEqual(found(`${folder}/src/a.ts`), []);
+});
+
+test('a name of an order or a lock with the word turn is reported in all files', (t) => {
+  const text = 'const inTurn = 1;\nfunction lockTurn() {}\nconst isTurn = takesTurn;\n';
+  t.deepEqual(problems(t, ts, text), [
+    `${ts}:1 'inTurn' is no turn of a conversation`,
+    `${ts}:2 'lockTurn' is no turn of a conversation`,
   ]);
-  t.deepEqual(found('services/agent/src/a.ts'), []);
 });

@@ -3,24 +3,40 @@ import { extname, join } from 'node:path';
 import { type Comment, graphqlComments, hashComments, lineAt, protoComments, slashComments } from './comments.ts';
 import { type DeclaredName, parseNames } from './names.ts';
 
+/** By extension. Files without one are shell scripts and Dockerfiles. */
 const commentsIn: Record<string, (source: string) => Comment[]> = {
   '.proto': protoComments,
   '.graphql': graphqlComments,
   '.sh': hashComments,
   '.yaml': hashComments,
   '.py': hashComments,
+  '': hashComments,
 };
 
-/**
- * Folders whose code knows no conversations, so the word "turn" must not be used there. `namesOfTurns` are names in these folders that do
- * mean a conversation's turn.
- */
-const withoutConversations = /^services\/chassis\/|^gateway\//u;
-const namesOfTurns = new Set(['turnIndex', 'clientTurnId', 'turnId', 'turnsAtOnceSetting']);
+/** Files about conversations, in which names with "turn" are a conversation's turns. */
+const hasConversations =
+  /^services\/(?:session|agent|action|evaluation|export)\/|^deploy\/(?:stories|bench|demo)\/|^scripts\/src\/(?:bench\.ts$|words\/)/u;
+/** Names in other files that also are a conversation's turns. */
+const namesOfTurns = new Set([
+  'turnIndex',
+  'clientTurnId',
+  'turnId',
+  'turnsAtOnceSetting',
+  'turnsPerReplica',
+  'ParleyTurnsWait',
+  'TurnUsage',
+]);
+/** These names are of an order or a lock in any file. */
+const namesOfOrder = /^(?:in|take|takes|lock)Turns?$/u;
+/** The field `left` of `MeterSpendResponse` in identity's proto: a field cannot be renamed. */
+const mirrorsLeft = new Set(['services/chassis/metering/src/ledger.ts', 'services/identity/src/rpc.ts']);
+/** Tests may call the rest of something `left`. */
+const isTest = /\.test\.ts$|\/test\//u;
 
 /**
- * Reports comments and names that CONTRIBUTING.md rules out: comments that begin with "Of", "That" or "Whose"; bounds that are not called
- * `max…` or `min…`; `AbortSignal`s that are not called `signal` or `…Signal`; and names with "turn" in code that knows no conversations.
+ * Reports comments and names that CONTRIBUTING.md rules out: comments and `@returns` that begin with "Of", "That" or "Whose"; bounds that
+ * are not called `max…` or `min…`; `AbortSignal`s that are not called `signal` or `…Signal`; `left`, unless it is a side; and names with
+ * "turn" that are no turn of a conversation.
  * @param files paths below `root`. Only TypeScript, JavaScript and the languages in {@link commentsIn} are read.
  * @returns one line for each problem, with its file and line.
  */
@@ -44,24 +60,31 @@ interface Problem {
 function checkScript(file: string, source: string): Problem[] {
   const bytes = Buffer.from(source).toString('latin1'); // one character per byte, because the parser counts bytes
   const { names, literals } = parseNames(source);
+  const isSide = names.some(({ name }) => name === 'right' || name === 'bottom');
+  const mayUseLeft = isSide || isTest.test(file) || mirrorsLeft.has(file);
   const ofNames = names.flatMap((name) => {
-    const problem = problemOfName(file, name);
+    const problem = name.name === 'left' && mayUseLeft ? undefined : problemOfName(file, name);
     return problem ? [{ line: lineAt(bytes, name.at), problem }] : [];
   });
   return [...slashComments(bytes, literals).flatMap(problemOfComment), ...ofNames];
 }
 
 function problemOfComment({ line, text }: Comment): Problem[] {
-  const first = /^(?:Of|That|Whose)\b/u.exec(text)?.[0];
-  return first ? [{ line, problem: `a comment begins with "${first}"; name its subject` }] : [];
+  const found = text.matchAll(/(?:^|(?<tag>@returns) )(?<first>Of|That|Whose)\b/gu);
+  return [...found].map(({ index, groups: { tag, first } = {} }) => ({
+    line: line + lineAt(text, index) - 1,
+    problem: `${tag ?? 'a comment'} begins with "${first}"; name its subject`,
+  }));
 }
 
-function problemOfName(file: string, { name, isSignal }: DeclaredName): string | undefined {
-  if (/^(?:most(?:[A-Z]\w*)?|least)$/u.test(name)) return `'${name}' is a bound; call it max… or min…`;
-  if (isSignal && !/^(?:signal|\w*Signal)$/u.test(name))
+function problemOfName(file: string, { name, type }: DeclaredName): string | undefined {
+  if (name === 'left') return "'left' has three meanings; call it abandoned…, closed… or remaining…";
+  if (/^(?:most|least(?!Busy))(?:[A-Z]\w*)?$/u.test(name)) return `'${name}' is a bound; call it max… or min…`;
+  if (type === 'AbortSignal' && !/^(?:signal|\w*Signal)$/u.test(name))
     return `'${name}' is an AbortSignal; call it signal or …Signal`;
-  const hasTurn = /(?:^turn|Turn)s?(?![a-z])/u.test(name) && !namesOfTurns.has(name);
-  if (hasTurn && withoutConversations.test(file))
-    return `'${name}' is no turn of a conversation; name the queue or tick`;
+  if (type === 'AbortController' && name === 'gone') return "'gone' is an AbortController; call it leaving or client";
+  const isTurn = /(?:^turn|Turn)s?(?![a-z])/u.test(name) && !namesOfTurns.has(name);
+  if (namesOfOrder.test(name) || (isTurn && !hasConversations.test(file)))
+    return `'${name}' is no turn of a conversation; name the queue, order or tick`;
   return undefined;
 }

@@ -1,4 +1,7 @@
-/** A comment, or a description in GraphQL. Lines of `//` or `#` that follow each other are one comment. */
+/**
+ * A comment with the line of its first text, or a description in GraphQL with the line on which it begins. Lines of `//` or `#` that follow
+ * each other are one comment.
+ */
 export interface Comment {
   line: number;
   text: string;
@@ -36,7 +39,9 @@ export function slashComments(source: string, literals: readonly Span[]): Commen
       at = end;
     } else if (mark === '/*') {
       const end = endOf(source, '*/', at + 2);
-      found.push({ line, text: source.slice(at + 2, end).replace(/^[\s*]+/u, ''), isLine: false });
+      const text = source.slice(at + 2, end).replace(/^[\s*]+/u, '');
+      const lineOfText = line + lineAt(source.slice(at, end - text.length), end) - 1;
+      found.push({ line: lineOfText, text, isLine: false });
       at = skip(at, end + 2);
     } else {
       if (mark[0] === '\n') [line, isFirstOfLine] = [line + 1, true];

@@ -1,13 +1,13 @@
 import { parseSync } from '@swc/core';
 import type { Span } from './comments.ts';
 
-/** A variable, parameter, property, function or import that a file declares. */
+/** A variable, parameter, property, function, method, import, class or type that a file declares. */
 export interface DeclaredName {
   name: string;
   /** The position in the file, in bytes counted from 0. */
   at: number;
-  /** Whether the value is an `AbortSignal`, according to its type or to the call that creates it. */
-  isSignal: boolean;
+  /** Set according to the declared type, or to the expression that creates the value. */
+  type?: 'AbortController' | 'AbortSignal' | undefined;
 }
 
 /** Returns the names that TypeScript or JavaScript code declares, and the ranges of its literals in bytes. */
@@ -26,22 +26,31 @@ export function parseNames(source: string): { names: DeclaredName[]; literals: S
     if (literalTypes.has(node.type)) literals.push(spanOf(node));
     const { [declaringKeys[node.type] ?? '']: declared } = node;
     for (const each of Array.isArray(declared) ? declared : [declared]) bind(each, node);
+    if (node.type === 'KeyValueProperty' && isNamed(node['key'], 'signal')) bindSignal(node['value']);
     for (const each of Object.values(node)) visit(each);
+  }
+
+  /** Adds the name that a pattern gives to a property `signal`, or whose value an object has as its `signal`. */
+  function bindSignal(value: unknown): void {
+    if (isNamed(value)) names.push({ name: String(value['value']), at: spanOf(value).start, type: 'AbortSignal' });
   }
 
   /** Adds the names of a pattern, or of a property's key. */
   function bind(pattern: unknown, owner?: Node): void {
     if (!isNode(pattern)) return;
-    if (pattern.type === 'Identifier') {
-      const type = pattern['typeAnnotation'] ?? owner?.['typeAnnotation'];
-      const isSignal = isSignalType(type) || (!type && makesSignal(owner?.['init']));
-      names.push({ name: String(pattern['value']), at: spanOf(pattern).start, isSignal });
+    if (pattern.type === 'Identifier' || pattern.type === 'PrivateName') {
+      const annotation = pattern['typeAnnotation'] ?? owner?.['typeAnnotation'];
+      const type = annotation ? abortTypeOf(annotation) : createdTypeOf(owner?.['init'] ?? owner?.['value']);
+      names.push({ name: String(pattern['value']), at: spanOf(pattern).start, type });
     } else if (pattern.type === 'AssignmentPattern') bind(pattern['left'], pattern);
     else if (pattern.type === 'RestElement') bind(pattern['argument'], pattern);
     else if (pattern.type === 'ArrayPattern') for (const each of pattern['elements'] as unknown[]) bind(each);
     else if (pattern.type === 'ObjectPattern') {
-      for (const each of pattern['properties'] as Node[])
-        bind(each.type === 'KeyValuePatternProperty' ? each['value'] : each['key']);
+      for (const each of pattern['properties'] as Node[]) {
+        if (each.type !== 'KeyValuePatternProperty') bind(each['key']);
+        else if (isNamed(each['key'], 'signal')) bindSignal(each['value']);
+        else bind(each['value']);
+      }
     }
   }
 }
@@ -51,21 +60,33 @@ interface Node {
   [key: string]: unknown;
 }
 
+const abortTypes = ['AbortController', 'AbortSignal'] as const;
 const literalTypes = new Set(['StringLiteral', 'TemplateElement', 'RegExpLiteral']);
 
 /** The key of the declared names in a node, by the node's type. */
 const declaringKeys: Record<string, string> = {
   ArrowFunctionExpression: 'params',
   CatchClause: 'param',
+  ClassDeclaration: 'identifier',
+  ClassExpression: 'identifier',
+  ClassMethod: 'key',
   ClassProperty: 'key',
   FunctionDeclaration: 'identifier',
+  FunctionExpression: 'identifier',
   ImportSpecifier: 'local',
   KeyValueProperty: 'key',
   Parameter: 'pat',
+  PrivateMethod: 'key',
+  PrivateProperty: 'key',
+  TsEnumDeclaration: 'id',
+  TsEnumMember: 'id',
   TsFunctionType: 'params',
+  TsGetterSignature: 'key',
+  TsInterfaceDeclaration: 'id',
   TsMethodSignature: 'params',
   TsParameterProperty: 'param',
   TsPropertySignature: 'key',
+  TsTypeAliasDeclaration: 'id',
   VariableDeclarator: 'id',
 };
 
@@ -79,20 +100,28 @@ function spanOf({ span }: Node): Span {
   return { start: start - 1, end: end - 1 };
 }
 
-/** Reports whether a type is `AbortSignal`, alone or in a union such as `AbortSignal | undefined`. */
-function isSignalType(type: unknown): boolean {
-  if (!isNode(type)) return false;
-  if (type.type === 'TsTypeAnnotation') return isSignalType(type['typeAnnotation']);
-  if (type.type === 'TsUnionType') return (type['types'] as unknown[]).some(isSignalType);
-  return type.type === 'TsTypeReference' && isNamed(type['typeName'], 'AbortSignal');
+/** Returns which of the two a type is, alone or in a union such as `AbortSignal | undefined`. */
+function abortTypeOf(type: unknown): DeclaredName['type'] {
+  if (!isNode(type)) return undefined;
+  if (type.type === 'TsTypeAnnotation') return abortTypeOf(type['typeAnnotation']);
+  if (type.type === 'TsUnionType') return (type['types'] as unknown[]).map(abortTypeOf).find(Boolean);
+  if (type.type !== 'TsTypeReference') return undefined;
+  return abortTypes.find((name) => isNamed(type['typeName'], name));
 }
 
-/** Reports whether an expression is a call such as `AbortSignal.any(…)`. */
-function makesSignal(expression: unknown): boolean {
-  if (!isNode(expression) || expression.type !== 'CallExpression' || !isNode(expression['callee'])) return false;
-  return isNamed(expression['callee']['object'], 'AbortSignal');
+/** Returns which of the two an expression creates: `new AbortController()`, `AbortSignal.any(…)`, `x.signal` or a cast. */
+function createdTypeOf(expression: unknown): DeclaredName['type'] {
+  if (!isNode(expression)) return undefined;
+  const { type, property, callee } = expression;
+  if (type === 'TsAsExpression') return abortTypeOf(expression['typeAnnotation']);
+  if (type === 'NewExpression' && isNamed(callee, 'AbortController')) return 'AbortController';
+  const isSignal =
+    (type === 'MemberExpression' && isNamed(property, 'signal')) ||
+    (type === 'CallExpression' && isNode(callee) && isNamed(callee['object'], 'AbortSignal'));
+  return isSignal ? 'AbortSignal' : undefined;
 }
 
-function isNamed(node: unknown, name: string): boolean {
-  return isNode(node) && node.type === 'Identifier' && node['value'] === name;
+/** @param name any name by default */
+function isNamed(node: unknown, name?: string): node is Node {
+  return isNode(node) && node.type === 'Identifier' && (name === undefined || node['value'] === name);
 }
