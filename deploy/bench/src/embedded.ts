@@ -12,7 +12,7 @@ const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ses
 const messagesOfSession = 100;
 const sessionsOfCustomer = 10;
 
-/** Measures starts of embedded sessions and customer look-ups among a million messages, in the mesh of processes on real servers. */
+/** Measures how fast embedded sessions start and customers are looked up while a million messages are stored, in the mesh on real servers. */
 export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('embedded', options, async (servers) => {
     const { say, short } = options;

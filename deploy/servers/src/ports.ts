@@ -28,7 +28,7 @@ export async function freePorts(count: number, host = loopback): Promise<number[
   return [...ports];
 }
 
-/** @throws Error if no network interface of this machine has the address. 0.0.0.0, which stands for all interfaces, is none either */
+/** @throws Error if no network interface of this machine has the address. 0.0.0.0 (all interfaces) is refused too. */
 export function requireOwnAddress(host: string): void {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
   if (!addresses.includes(host) && !loopbackRange.check(host))

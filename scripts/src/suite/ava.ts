@@ -75,8 +75,8 @@ export async function runAva(options: AvaOptions): Promise<AvaResult> {
 }
 
 /**
- * Runs stories of a cluster: one ava after the other, each with one process, in the order of their names, because later stories restart the
- * pods that earlier ones inspect. The limit of each ava grows by the timeouts that its stories set.
+ * Runs the stories of a cluster one file at a time, in the order of the files' names: later stories restart the pods that earlier ones
+ * inspect. Each file has a run of ava with one process, whose time limit includes the timeouts that its stories set.
  */
 export async function runInOrder({ processes, ...options }: AvaOptions): Promise<AvaResult> {
   const all: AvaResult = { outcomes: new Map(), failed: 0, report: '', logs: [] };

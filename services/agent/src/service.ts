@@ -91,8 +91,8 @@ export const agent = service(agentDeclaration, {
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
-    // Replies in progress get most of the 25 s that a shutdown may take, because a reply that is interrupted by the
-    // shutdown is lost.
+    // Of the 25 s that a shutdown may take, replies in progress get 12 s, because a reply that the shutdown interrupts is
+    // lost.
     drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({

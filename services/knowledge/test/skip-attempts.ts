@@ -1,6 +1,6 @@
 import type { Database } from '@parley/postgres/database/types';
 
-/** Sets the attempts of a job that has failed once and waits. @returns false if there is no such job */
+/** Sets the number of attempts of a job that failed once and is waiting for its retry, which is due at once. @returns false if there is no such job */
 export async function skipAttempts(database: Database, kind: string, attempts: number): Promise<boolean> {
   const { rowCount } = await database.transactShared(({ knex }) =>
     knex.raw(`UPDATE jobs SET attempt = ?, run_at = parley_now() WHERE kind = ? AND state = 'queued' AND attempt = 1`, [

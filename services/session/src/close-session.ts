@@ -96,7 +96,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     ports.log.warn({ sessionId: id }, 'running turn did not end in time; ending it with its session');
     const [turn] = await turnStore(db).listOpen(id);
     if (!turn) return commitSessionEnd(ports, db, session, status);
-    // This is the turn that was read above: if that turn had ended, the session would have ended with it.
+    // The session has not ended, so its turn that was read above is still running.
     await interruptTurn(ports, db, {
       session: { ...session, endingAs: session.endingAs ?? status },
       turn,

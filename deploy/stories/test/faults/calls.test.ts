@@ -1,4 +1,4 @@
-// Kills the processes that call tools. At full length, this file has its own mesh.
+// Kills the processes that call tools. In a run at full length, this file starts a mesh of its own.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';

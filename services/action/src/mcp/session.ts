@@ -148,7 +148,7 @@ async function exchange<T>(
   } finally {
     signal.removeEventListener('abort', leave);
     over.abort();
-    // An unsent request is cancelled too, because the SDK would remember the request. The server is not notified of an unsent request.
+    // A request that was not sent yet is cancelled too; otherwise the SDK would keep it. The server gets no notice of such a request.
     context.isOver = isSettled;
     if (!(isSettled && context.isAnswered)) exchanges.run(context, () => cancelled.abort(reasonShown));
   }

@@ -122,7 +122,7 @@ function breakerOf(
     if (outage.isEnding) return !outage.keepsOut(tenantId);
     return now() >= openedAtMs + (isUndecided ? outage.longestMs : outage.openMs);
   };
-  // Used instead of cockatiel's clock, which may be set back.
+  // Decides when a breaker half-opens, in place of cockatiel: the wall clock that cockatiel uses may be set back.
   const opened = {
     get duration() {
       return isOver() ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ export type JsonSchemas = ReturnType<typeof jsonSchemas>;
 
 export interface SchemaOptions {
   /**
-   * Whether the tenant did not write the schema, as with the schemas of a connector's tools. Violations of the meta-schema are then
+   * Set for schemas that do not come from the tenant, such as those of a connector's tools. Violations of the meta-schema are then
    * ignored, and so are patterns without a linear-time check; an unknown dialect is read as the nearest known one. Default false.
    */
   lenient?: boolean;

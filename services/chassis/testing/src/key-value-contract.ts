@@ -3,7 +3,7 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** A store, empty or shared: each test uses its own keys. */
+/** A store for the tests. Other tests may use it too, because each test has its own keys. */
 export interface KeyValueHarness {
   /** Opens a connection, as another replica would. */
   connect(): Promise<KeyValue>;

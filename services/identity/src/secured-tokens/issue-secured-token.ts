@@ -9,8 +9,8 @@ import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validF
 import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
 
 /**
- * `guesses`: wrong attempts per code. The other two limits apply per contact and purpose in 24 hours: one to issued codes and links, one to
- * the wrong attempts at all of them.
+ * `guesses` limits the wrong attempts at one code. Per contact and purpose, in 24 hours, `issuedInADay` limits the codes and links that are
+ * issued, and `guessesInADay` the wrong attempts at all of these.
  */
 const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
 

@@ -12,8 +12,8 @@ export interface VectorOfChunk {
 interface Passage {
   chunk: Chunk;
   /**
-   * Set once the model has refused the passage as too long: it is then embedded with only a small part of the document's name and the
-   * headings.
+   * Whether the model has refused the passage as too long. The passage is then embedded with a small part of the document's name and of
+   * the headings.
    */
   isCut: boolean;
 }

@@ -115,8 +115,8 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
 const fewEdits = 2;
 
 /**
- * Returns variables that differ from one of these settings by a letter or two.
- * @returns the name of that setting, by variable.
+ * Finds variables whose names differ from that of a setting by one or two letters.
+ * @returns the setting's name, by the variable's name
  */
 export function misspeltSettings(env: Environment, settings: readonly string[]): Record<string, string> {
   const unknown = Object.keys(env).filter((name) => env[name] && name.includes('_') && !settings.includes(name));

@@ -27,9 +27,9 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
 }
 
 /**
- * Returns the rows of a query with `answer_bytes`, in the order of the query, if all of them fit. The database adds up the sizes first. If
- * they exceed the limit, it stops and returns no row. Rows keep `answerBytes`: copying them without this field would cost half as much as
- * reading them.
+ * Returns the rows of a query that selects `answer_bytes`, in the order of the query, if their total size is within the limit. The database
+ * adds up the sizes first, and returns no row if they exceed the limit. Rows keep `answerBytes`: removing it needs a copy of each row, which
+ * would add half of the cost of reading.
  * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`.
  */
 export async function listWithin<Row extends object>(

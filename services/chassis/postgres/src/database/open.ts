@@ -108,7 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const offsetMs = clockOffsetMs?.() ?? 0;
     const values = {
       role,
-      search_path: `${schemaName}, public`, // extensions create their types in public
+      search_path: `${schemaName}, public`, // the schema `public` has the types of extensions
       ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantOrNone(tenantId)}` }),
       ...(offsetMs !== 0 && { 'parley.clock_offset': `${Number(offsetMs)} milliseconds` }),
       ...(readOnly && { transaction_read_only: 'on' }),

@@ -11,7 +11,7 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
     element(
       'a',
       { href, target: '_blank', rel: 'noopener noreferrer' },
-      // An address is displayed from left to right, so that its host comes first.
+      // A text that is itself an address is displayed from left to right, so that its host comes first.
       element('bdi', { dir: host ? undefined : 'ltr' }, text),
       element('span', { class: 'unseen' }, ` ${labels.opensNewTab}`),
     ),
