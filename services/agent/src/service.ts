@@ -91,8 +91,7 @@ export const agent = service(agentDeclaration, {
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
-    // Of the 25 s that a shutdown may take, replies in progress get 12 s, because a reply that the shutdown interrupts is
-    // lost.
+    // Replies in progress get 12 of the 25 s that a shutdown may take, because a reply that the shutdown interrupts is lost.
     drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({
