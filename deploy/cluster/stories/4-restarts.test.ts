@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { root } from '@parley/servers/root';
 import type { ExecutionContext } from 'ava';
 import { provideImages } from '../src/images/images.ts';
-import { broken, type Cluster, clusterStory } from './support/cluster-story.ts';
+import { type Cluster, clusterStory } from './support/cluster-story.ts';
 import { containerIds, killContainer } from './support/containers.ts';
 import { figuresOf, nothingWasLost, type Outcome, startTraffic } from './support/traffic.ts';
 
@@ -30,13 +30,7 @@ async function underTraffic(t: ExecutionContext, { url }: Cluster, work: () => P
   return outcome;
 }
 
-const preStop = broken === 'prestop' ? { preStopSeconds: 0 } : {};
-
 clusterStory('all Deployments are restarted, and no request is lost', 20, async (t, cluster) => {
-  if (broken === 'prestop') {
-    t.teardown(() => cluster.upgrade());
-    await cluster.upgrade(preStop);
-  }
   const outcome = await underTraffic(t, cluster, async () => {
     await cluster.kubectl.run(['rollout', 'restart', 'deployment', '--selector', 'app.kubernetes.io/name=parley']);
     await cluster.allReady();
