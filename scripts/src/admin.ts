@@ -5,15 +5,17 @@ import { adminCommandList } from '@parley/commands/admin/commands';
 import { readOptions } from './read-options.ts';
 import { lookupOnMachine } from './rpc/local-mesh.ts';
 
-const usage = `What operators do with tenants and users.
+const usage = `Administers tenants and users, for operators.
 
 ${adminCommandList('scripts/admin')}
-  --as NAME   who you are, for the audit; without it the user of the operating system
-  --json      answers as protobuf's JSON, as the admin.proto of protos/parley/identity, action and session has them, and errors as scripts/rpc has them
+  --as NAME   your name for the audit; default: the user of the operating system
+  --json      prints the responses of admin.proto (protos/parley/identity, action and session) as protobuf's JSON, and
+              errors like scripts/rpc
 
-Identity, action and session are where IDENTITY_RPC_URL, ACTION_RPC_URL and SESSION_RPC_URL say, and calls are signed with OPERATOR_KEY;
-else these are those of the mesh that scripts/up runs on the data folder (PARLEY_DATA_DIR). A list ends after --first entries (50, at most 200) and says how to go on. The exit code
-is 1 where the unit refuses, 2 where nothing could be asked.
+IDENTITY_RPC_URL, ACTION_RPC_URL and SESSION_RPC_URL are the addresses of the units, and OPERATOR_KEY signs the calls. Where
+these are not set, the command calls the mesh that scripts/up runs on the data folder (PARLEY_DATA_DIR). A list ends after
+--first entries (default 50, at most 200) and prints how to continue. The exit code is 1 if the unit refuses the call, and 2
+if nothing could be called.
 `;
 
 const typed = typedAdmin(readOptions(usage, adminOptions, maxWords));

@@ -4,23 +4,24 @@ import { type Figure, table } from '@parley/bench/figures';
 import { readOptions } from './read-options.ts';
 
 const names = Object.keys(parts);
-const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
+const usage = `Measures how long people wait for each path on this machine, and prints the figures beside the goals.
+See also deploy/bench/README.md.
 
   scripts/bench [--rounds N] [--only PART]… [--turns] [--chunks N] [--others N] [--kept URL] [--flood NAME]
                 [--short] [--json] [--cpu-prof FOLDER]
 
-  --rounds    how often each path is measured in turn; the table has the medians (default 5)
-  --only      ${names.join(', ')}; may be given several times (default all)
-  --turns     of local and mesh, only what a turn costs
-  --chunks    of retrieval, one more base, of so many chunks; 1000000 take half an hour to fill
-  --others    of retrieval, so many chunks of another tenant in the partition of four bases
-  --kept      the database in which the chunks of retrieval are kept for the next run
-  --flood     of floods, only the one whose name contains this, e.g. turns
-  --short     next to nothing of each: shows that it runs, the figures mean nothing
-  --json      the figures as JSON
-  --cpu-prof  has what is measured write CPU profiles into this folder, which costs some time in all figures
+  --rounds    rounds in which every path is measured; the table has the medians (default 5)
+  --only      ${names.join(', ')}; may be repeated (default: all parts)
+  --turns     for local and mesh: only the cost of a turn
+  --chunks    for retrieval: adds a knowledge base of N chunks; 1000000 take half an hour to store
+  --others    for retrieval: adds N chunks of another tenant to the partition that four bases share
+  --kept      for retrieval: the database that keeps the chunks for the next run
+  --flood     for floods: only the one whose name contains NAME, e.g. turns
+  --short     measures almost nothing, to check that the bench runs; its figures have no meaning
+  --json      prints the figures as JSON
+  --cpu-prof  writes CPU profiles of the measured processes into FOLDER, which raises all figures a little
 
-All parties share this machine's cores, so run nothing beside it.
+All measured processes share the machine's processors: run nothing else meanwhile.
 `;
 
 const { only, short, turns, kept, json, ...given } = readOptions(usage, {

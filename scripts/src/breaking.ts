@@ -2,13 +2,15 @@ import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { compareProtos } from './rolling/compare-protos.ts';
 
-const usage = `Refuses a change of the protos that a version which runs beside this one could not live with.
+const usage = `Refuses changes of the protos that break a version of Parley running beside this one.
+
+The protos are compared with those of an earlier commit.
 
   node scripts/src/breaking.ts [--against COMMIT]
 
-  --against COMMIT  what they are compared with, e.g. the tag of the release that runs. Default: the newest tag v*, and if it is
-                    later, where the branch left main; on main the last commit, or the one before the protos last changed.
-                    Before the first tag v* nothing is compared
+  --against COMMIT  the earlier commit, e.g. the tag of the release in use. Default: the newest tag v*, or the commit at which
+                    the branch forked from main if that is newer; on main, the last commit, or the one before the last
+                    change of the protos. Without any tag v*, nothing is compared
 `;
 
 const { against } = readOptions(usage, { against: { type: 'string' } });

@@ -13,14 +13,15 @@ const commands: Record<string, () => Promise<{ run: Command }>> = {
 
 const usage = `A Kubernetes on this machine, without Docker. Needs root.
 
-  scripts/cluster up       installs what is missing, which takes ten minutes the first time, and starts a cluster
-      --nodes NUMBER       of so many nodes; default 1
+  scripts/cluster up       installs missing programs (ten minutes the first time) and starts a cluster
+      --nodes NUMBER       the number of its nodes; default 1
   scripts/cluster status   shows its nodes and pods; exit code 1 when it is not up
   scripts/cluster env      the settings for kubectl: eval "$(scripts/cluster env)"
-  scripts/cluster images   builds the images of the units by the project's Dockerfile, and gives them to the nodes
-      UNIT…                of these alone
-  scripts/cluster install  the same, then engines beside the cluster, and the chart by its small example
-  scripts/cluster down     stops it and removes all it made, its data included
+  scripts/cluster images   builds the images of all units by the project's Dockerfile, and loads them into the nodes
+      UNIT…                only the images of these units
+  scripts/cluster install  builds and loads images, starts engines beside the cluster, and installs the chart with its
+                           small example
+  scripts/cluster down     stops the cluster and removes all that it made on the machine, with its data
 
 See also deploy/cluster/README.md.
 `;

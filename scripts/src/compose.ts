@@ -8,7 +8,7 @@ const usage = `Composes gateway/supergraph.graphql from the src/schema.graphql o
 
   scripts/compose [--check]
 
-  --check  only compares: exit code 1 where the file is stale
+  --check  only compares; the exit code is 1 if the file is stale
 `;
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });

@@ -7,7 +7,7 @@ import {
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 
-const usage = `Shows events that no attempt of their consumer could handle, and sends them again.
+const usage = `Shows events that their consumer could not handle in any attempt, and publishes them again.
 
   scripts/dead-letters list TOPIC [--group GROUP] [--id ID] [--all]
   scripts/dead-letters replay TOPIC [--group GROUP] [--id ID]

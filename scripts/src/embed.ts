@@ -9,7 +9,7 @@ import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Builds the chat widget and its client for a page: DIR/parley-chat.js and DIR/parley-client.js, and the client's types.
+const usage = `Builds the chat widget and its client for web pages: DIR/parley-chat.js, DIR/parley-client.js and the client's types.
 
   scripts/embed DIR
 `;

@@ -15,14 +15,20 @@ import { workflowPictures } from './generate/workflow-pictures.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
-services/*/src/schema.graphql; the lists of settings; what README.md, deploy/units/package.json
-and the chart have of each unit; its dashboards; the services of Docker Compose; the pictures of workflows;
-and the pages of the API.
+const usage = `Checks the style of the protos, then generates:
+
+  - protos/gen from the protos
+  - TypeScript from every services/*/src/schema.graphql
+  - the lists of settings
+  - the parts about units in README.md, deploy/units/package.json and the chart
+  - the chart's dashboards
+  - the services of Docker Compose
+  - the pictures of workflows
+  - the pages of the API
 
   scripts/generate [--check]
 
-  --check  only compares: exit code 1 where a file is stale
+  --check  only compares; the exit code is 1 if a file is stale
 `;
 
 const protos = join(root, 'protos');

@@ -5,16 +5,16 @@ import { makeImage } from './image/make-image.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Makes the file tree of a container image without Docker: the sources of a unit and of the workspaces that it depends
-on, their production dependencies as package-lock.json has them, and main.ts, by which Node starts it.
+const usage = `Makes the file tree of a unit's container image, without Docker. It has the sources of the unit and of the workspaces on
+which it depends, their production dependencies in the versions of package-lock.json, and main.ts, which starts the unit.
 
   scripts/image UNIT DIR
   scripts/image --list
 
   UNIT   ${imageNames(root).join(', ')}
-  DIR    where it goes: a folder that does not exist yet, or is empty
+  DIR    the folder for the tree; it must be empty or not exist yet
 
-  --list prints the names of all images, a line each
+  --list prints the names of all images, one per line
 `;
 
 const { list, positionals } = readOptions(usage, { list: { type: 'boolean' } }, 2);

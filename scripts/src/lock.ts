@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { complete, entriesWithHost, type Lockfile, missingOptionals } from './lock/lockfile.ts';
 import { readOptions } from './read-options.ts';
 
-const usage = `Adds to package-lock.json what other platforms need and npm leaves out.
+const usage = `Adds the packages of other platforms to package-lock.json, which npm omits.
 
   scripts/lock [--check]
 
-  --check  only looks: exit code 1 where something is missing
+  --check  only checks; the exit code is 1 if a package is missing
 `;
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });

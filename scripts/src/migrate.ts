@@ -4,18 +4,18 @@ import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { listMigrations } from './rolling/observe-migrations.ts';
 
-const usage = `Brings the database of every service to the newest schema, and says what it did.
+const usage = `Migrates the database of every service to the newest schema, and prints what it changed.
 
   scripts/migrate
-  scripts/migrate --list     needs no database: puts new migrations into the list of those that are never edited again
+  scripts/migrate --list     adds new migrations to the list of those that must not be edited; needs no database
 
-  DATABASE_URL               postgres://user:password@host:port/database, the login that the services run under
-  <SERVICE>_DATABASE_URL     the same for one service that has a database of its own, e.g. SESSION_DATABASE_URL
-  MIGRATIONS_DATABASE_URL    the login that owns the schemas, where that is another one
-  <SERVICE>_MIGRATIONS_DATABASE_URL   the same for one service
+  DATABASE_URL               postgres://user:password@host:port/database, the login of the services
+  <SERVICE>_DATABASE_URL     the login of one service that has its own database, e.g. SESSION_DATABASE_URL
+  MIGRATIONS_DATABASE_URL    the login that owns the schemas, if it is another one
+  <SERVICE>_MIGRATIONS_DATABASE_URL   the owner's login for one service
 
-Each service's schema is changed in one transaction, whole or not at all; several calls at once wait for one another.
-scripts/up needs none of this: it brings its database up to date by itself.
+Each service's schema changes in one transaction. Concurrent calls wait for one another. scripts/up migrates its own
+database and needs no call of this command.
 `;
 
 if (readOptions(usage, { list: { type: 'boolean' } }).list) {

@@ -1,21 +1,22 @@
 import { readOptions } from './read-options.ts';
 import { rpcCommand } from './rpc/command.ts';
 
-const usage = `Calls the gRPC of one unit of the mesh.
+const usage = `Calls a gRPC method of one unit of the mesh.
 
   scripts/rpc                        lists all units and their methods
-  scripts/rpc UNIT                   lists the methods of one
-  scripts/rpc UNIT METHOD [JSON]     calls it; JSON is {} by default, and its fields stand in protos/
+  scripts/rpc UNIT                   lists the methods of one unit
+  scripts/rpc UNIT METHOD [JSON]     calls a method with the request JSON (default {}); protos/ has its fields
 
-  --tenant ID        the tenant on whose behalf; without it, none
-  --user ID          asks as this user; without one of these three, as the mesh itself
-  --session ID       asks with the token of this session
-  --api-key          asks with an API key
-  --timeout-ms MS    how long one answer may take, default 30000; streams have no limit
+  --tenant ID        calls on behalf of this tenant; default: of no tenant
+  --user ID          calls as this user; without --user, --session and --api-key, as the mesh itself
+  --session ID       calls as the holder of this session's token
+  --api-key          calls as the holder of an API key
+  --timeout-ms MS    time limit of a call, default 30000; streams have none
 
-The unit is where <UNIT>_RPC_URL says, and callers are signed with MESH_KEY; else both are those of the mesh that scripts/up
-runs on the data folder (PARLEY_DATA_DIR). Answers are protobuf's JSON, a stream's a line each until it ends or Ctrl-C. A refused
-call prints its code, message, reason and fields on the standard error and exits with 1.
+<UNIT>_RPC_URL is the unit's address, and MESH_KEY signs the caller. Where these are not set, the command calls the mesh that
+scripts/up runs on the data folder (PARLEY_DATA_DIR). It prints responses as protobuf's JSON. A stream is printed with one
+response per line, until it ends or Ctrl-C. For a refused call it prints the code, message, reason and fields on standard
+error, and the exit code is 1.
 `;
 
 const [string, boolean] = [{ type: 'string' }, { type: 'boolean' }] as const;

@@ -7,16 +7,16 @@ const names = engines.map(({ name }) => name);
 
 const usage = `Real servers for this checkout, without Docker: PostgreSQL with pgvector, Redis, Kafka and S3.
 
-  scripts/servers up       installs what is missing and starts what is not up
-  scripts/servers down     stops them; their data stay
+  scripts/servers up       installs missing servers and starts those that are not running
+  scripts/servers down     stops them and keeps their data
   scripts/servers reset    stops them and deletes their data
-  scripts/servers status   shows them; exit code 1 when one is not up
+  scripts/servers status   shows their state; the exit code is 1 if one is not running
   scripts/servers env      the settings for clients: eval "$(scripts/servers env)"
 
-  --only NAMES   only these: ${names.join(',')}
+  --only NAMES   only these servers, of ${names.join(',')}
 
-A server that the environment names already (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. Servers
-that this machine cannot run are left out with the reason. See also deploy/servers/README.md.
+If DATABASE_URL, REDIS_URL, KAFKA_BROKERS or S3_ENDPOINT is set, that server is used and none is started. A server that
+this machine cannot run is skipped, with the reason. See also deploy/servers/README.md.
 `;
 
 const { only, positionals } = readOptions(usage, { only: { type: 'string' } }, 1);

@@ -5,23 +5,23 @@ import { readOptions } from './read-options.ts';
 import { publicApi } from './talk/api.ts';
 import { talk } from './talk/talk.ts';
 
-const usage = `Talks to an agent from the terminal, by the public API alone.
+const usage = `Talks to an agent from the terminal, through the public API only.
 
   scripts/talk [--url URL] [--email EMAIL --password PASSWORD] [--agent ID] [--knowledge FILE…]
                [--embed [--api-key KEY]]
 
   --url       the GraphQL endpoint                      (PARLEY_URL, default ${readSettings({}, talkSettings).url})
-  --email     an account to sign in with; without one   (PARLEY_EMAIL, PARLEY_PASSWORD)
-  --password  a throw-away account is registered
-  --agent     the agent's id; without one the newest, else an example is made
-  --embed     talks in an embedded session, as the browser of a page does: by @parley/embed, with a session token alone
-  --api-key   starts it, with an account of your own  (PARLEY_API_KEY); for a throw-away account a key is made
-  --knowledge text files that the agent is to answer from; they stay with it, in a knowledge base of their own
+  --email     an account to sign in with                (PARLEY_EMAIL, PARLEY_PASSWORD)
+  --password  its password; without both, a throw-away account is registered
+  --agent     the agent's id; default: the account's newest agent, or an example that is created
+  --embed     talks in an embedded session, like the chat widget of a page: by @parley/embed, with only a session token
+  --api-key   the key that starts an embedded session   (PARLEY_API_KEY); a throw-away account gets its own
+  --knowledge text files, stored in a new knowledge base that the agent uses from then on
 
-A tool that the agent calls has a line, with how the call ended and how long it took.
-After each reply stand the documents that it was given, the model that served it and its cost, where it has them. Ctrl-C interrupts a reply.
-/end, or the end of the input, ends the session and shows its evaluation.
-Input may come from a pipe. Exit code: 0, or 1 when something failed, or 130 when the session was left open by Ctrl-C.
+For each tool that the agent calls, a line shows the outcome and the duration. After each reply, lines show its documents,
+its model and its cost, if it has any. Ctrl-C interrupts a reply. /end, or the end of the input, ends the session and shows
+its evaluation. Input may come from a pipe.
+Exit codes: 0; 1 if something failed; 130 if Ctrl-C stopped the command and the session is still open.
 `;
 
 const { stdout } = process;

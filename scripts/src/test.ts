@@ -4,18 +4,18 @@ import { runAffected } from './suite/checks.ts';
 import { select, wrongBreak } from './suite/select.ts';
 import { runSuite } from './suite/suite.ts';
 
-const usage = `Checks the whole checkout and runs all tests; its last line is "N passed, M failed".
+const usage = `Checks the whole checkout and runs all tests; the last line is "N passed, M failed".
 
   scripts/test [--only NAME]… [--faults] [TEXT]…
   scripts/test --cluster [--break PROMISE] [TEXT]…
   scripts/test --affected
 
-  --only NAME  only the check or the workspace of that name, as the summary calls it; may be repeated
+  --only NAME  only the check or workspace of this name, which the summary shows; may be repeated
   --faults     only the fault tests, each at its full length
-  --cluster    only the stories of an installation in Kubernetes: scripts/cluster up and install come first
-  --break      what such a story is to notice: policy, pdb or prestop is removed, and the story fails
-  TEXT         only the tests in files whose path contains it, and no check
-  --affected   only what a change since main touches; what has passed before on the same files is not run again
+  --cluster    only the stories of an installation in Kubernetes, after scripts/cluster up and install
+  --break      removes a part of the installation, policy, pdb or prestop, so that its story must fail
+  TEXT         only test files whose path contains TEXT, and no checks
+  --affected   only what changes since main affect; skips what has passed on the same files before
 `;
 
 const flag = { type: 'boolean', default: false } as const;

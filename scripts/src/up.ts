@@ -8,15 +8,14 @@ import { root } from './root.ts';
 const usage = `Starts all of Parley on this machine, and stops it on Ctrl-C.
 
   scripts/up                  everything in one process, with embedded engines: needs only Node
-  scripts/up --mesh [--logs]  every unit as a process of its own, two of gateway, agent and session, on a real PostgreSQL,
-                              Redis, Kafka and S3; with --logs the terminal shows the logs of all
+  scripts/up --mesh [--logs]  a process for every unit, two for gateway, agent and session, on real PostgreSQL, Redis, Kafka
+                              and S3; with --logs the terminal shows the logs of all processes
 
   GATEWAY_PORT       the port of the GraphQL endpoint, default 4000
   PARLEY_DATA_DIR    the data folder, default .parley
 
-With --mesh, missing servers are installed into .tools and started without Docker, like with scripts/servers; one that the
-environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used instead. A process that ends by itself is
-restarted.
+With --mesh, missing servers are installed into .tools and started without Docker, as scripts/servers does. If DATABASE_URL,
+REDIS_URL, KAFKA_BROKERS or S3_ENDPOINT is set, that server is used instead. A process that ends unexpectedly is restarted.
 `;
 
 const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });

@@ -10,23 +10,24 @@ import { publicApi } from './talk/api.ts';
 import { openTerminal } from './talk/terminal.ts';
 import { runWorkflow } from './workflow/run.ts';
 
-const usage = `Draws the definition of a workflow as a flowchart in Mermaid's language, only checks it, or runs it.
+const usage = `Draws the definition of a workflow as a Mermaid flowchart, checks it, or runs it.
 
   scripts/workflow draw FILE [--run FILE]
   scripts/workflow check FILE
   scripts/workflow run FILE [MESSAGE…] [--knowledge FILE…] [--action URL] [--trace FILE] [--url URL] [--email EMAIL --password PASSWORD]
 
-  FILE         a definition, as JSON; the problems of one that is not valid are printed, and the exit code is 1
-  --run        a run of it, as JSON with its trace: the answer of runWorkflowTask, a list of trace steps, or what --trace has written
+  FILE         a definition as JSON; if it is not valid, its problems are printed and the exit code is 1
+  --run        a run to draw, as JSON: a response of runWorkflowTask, a list of trace steps, or the output of --trace
 
-Run publishes it on a server and talks to an agent that has it; without messages it reads them from the terminal or a pipe.
-After each reply stand its structured content and the nodes that it took.
-  --knowledge  a text file for a new knowledge base, in place of those that the definition names; may be repeated
-  --action     a URL that is called by GET, in place of the actions that the definition names, e.g. 'http://localhost:8000/orders/{order}'
-  --trace      where to write the run of the last message, for draw --run
+The run command publishes the definition on a server and talks to an agent that uses it. Without MESSAGE, it reads
+messages from the terminal or a pipe. After each reply it prints the structured content and the nodes that ran.
+
+  --knowledge  a text file for a new knowledge base, which replaces those of the definition; may be repeated
+  --action     a URL to call by GET, which replaces the actions of the definition, e.g. 'http://localhost:8000/orders/{order}'
+  --trace      the file for the run of the last message, for draw --run
   --url        the GraphQL endpoint                      (PARLEY_URL, default ${readSettings({}, talkSettings).url})
-  --email      an account to sign in with; without one   (PARLEY_EMAIL, PARLEY_PASSWORD)
-  --password   a throw-away account is registered
+  --email      an account to sign in with                (PARLEY_EMAIL, PARLEY_PASSWORD)
+  --password   its password; without both, a throw-away account is registered
 `;
 
 const defaults = readSettings(process.env, talkSettings);

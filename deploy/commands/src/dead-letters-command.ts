@@ -19,14 +19,15 @@ export const deadLetterOptions = {
 } as const;
 
 export const deadLettersUsage = `  TOPIC           the topic of the events, e.g. session-ended
-  --group GROUP   only what this consumer gave up, e.g. evaluation
-  --id ID         only the event of this id
-  --all           also those that were replayed
-  KAFKA_BROKERS   host:port of one broker or more, separated by commas
+  --group GROUP   only events that this consumer could not handle, e.g. evaluation
+  --id ID         only the event with this id
+  --all           includes events that were replayed
+  KAFKA_BROKERS   host:port of one or more brokers, separated by commas
 
-A replayed event goes to the group that gave it up and to no other: those had it already. It comes after what that group
-has taken meanwhile, so mend the consumer first, and think of what has happened since. It is marked as replayed and not
-sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
+A replayed event is delivered only to the consumer group that could not handle it, after all events that this group has
+handled meanwhile. So repair the consumer first, and check whether the event still applies. A replayed event is marked and
+not published again. A replay that is interrupted before it marks the event may publish it twice; the consumer's inbox
+discards the second one.
 `;
 
 /** Parses the arguments; undefined if they are invalid. */

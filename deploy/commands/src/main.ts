@@ -11,23 +11,23 @@ import { migrateAll } from './migrate-all.ts';
 import { lookupInSettings } from './rpc/invoke.ts';
 import { topicsCommand } from './topics-command.ts';
 
-const usage = `Prepares and checks the engines of an installation for all units, and does what operators do; for settings see
-scripts/migrate, scripts/topics and scripts/admin.
+const usage = `Prepares and checks the engines of an installation for all units, and administers its tenants and users. The usage texts of
+scripts/migrate, scripts/topics and scripts/admin list the settings.
 
-  migrate                   brings every schema to the newest version
-  topics [--replication N]  makes the Kafka topics of all events
+  migrate                   migrates every schema to the newest version
+  topics [--replication N]  creates the Kafka topics of all events
   doctor [--unit UNIT]... [--installation FILE] [--json]
-                            checks the settings against the engines, and says what to change
+                            checks the settings against the engines, and lists what to change
   admin COMMAND --as NAME [--json]
-                            what operators do with tenants and users; NAME is who you are, for the audit
+                            administers tenants and users; NAME is your name for the audit
   dead-letters list|replay TOPIC [--group GROUP] [--id ID] [--all]
-                            shows events that no attempt of their consumer could handle, or sends them again
+                            shows events that their consumer could not handle, or publishes them again
 
-Of doctor:
+Arguments of doctor:
 ${doctorUsage}
-Of admin, which reads IDENTITY_RPC_URL, ACTION_RPC_URL, SESSION_RPC_URL and OPERATOR_KEY:
+Commands of admin, which reads IDENTITY_RPC_URL, ACTION_RPC_URL, SESSION_RPC_URL and OPERATOR_KEY:
 ${adminCommandList('admin')}
-Of dead-letters:
+Arguments of dead-letters:
 ${deadLettersUsage}`;
 
 // Node as process 1 of a container would otherwise ignore these signals. An interrupted migration is rolled back.

@@ -13,17 +13,17 @@ export const doctorOptions = {
   json: { type: 'boolean' },
 } as const;
 
-export const doctorUsage = `  --unit UNIT          checks what this unit needs, and may be given several times: ${unitNames.join(', ')}.
-                       Default: all.
-  --installation FILE  what the Helm chart gives to each unit, as the ConfigMap of its templates/doctor.yaml has it: settings, and
-                       the number of processes, by which connections of the database are counted.
-  --json               for programs: a list of {level, check, settings, found, change}
+export const doctorUsage = `  --unit UNIT          checks the settings of this unit; may be repeated. Default: all of
+                       ${unitNames.join(', ')}
+  --installation FILE  the settings and the number of processes of each unit, from the ConfigMap that the Helm chart's
+                       templates/doctor.yaml makes; the numbers are needed to count database connections
+  --json               prints JSON: a list of {level, check, settings, found, change}
 
-It reads the environment that the units get, with NODE_ENV=production unless it says otherwise. It tries each database, Redis,
-Kafka, the bucket, the mail server and all other addresses from where it runs, and changes nothing but one object of a random
-name in the bucket, which it deletes again. No secret is printed.
+It reads the units' environment; NODE_ENV is production if it is not set. It connects to each database, Redis, Kafka, the bucket,
+the mail server and all other addresses from this machine. Its only change is one object with a random name in the bucket, which
+it deletes again. It prints no secret.
 
-Exit code: 0 where nothing is wrong (there may be warnings), 1 where something is, 2 for unknown arguments.
+Exit codes: 0 if nothing is wrong, also with warnings; 1 if something is wrong; 2 for unknown arguments.
 `;
 
 interface Arguments {

@@ -5,7 +5,7 @@ import test from 'ava';
 import { defaultText, usage } from './listing.ts';
 
 test('the usage names every unit of the mesh', (t) => {
-  t.true(usage.includes(`: ${unitNames.join(', ')}. `), usage);
+  t.true(usage.includes(` ${unitNames.join(', ')}. `), usage);
 });
 
 test("a setting is listed with its default, and the default's meaning in words", (t) => {

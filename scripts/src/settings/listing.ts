@@ -1,12 +1,12 @@
 import type { ListedSetting } from '@parley/kernel/settings/settings';
 import { unitNames } from '@parley/units';
 
-export const usage = `Lists settings: name, type, default and meaning. It reads none of them.
+export const usage = `Lists settings with name, type, default and meaning. It does not read their values.
 
   scripts/settings [--json] [UNIT]
 
-  UNIT    what the process of this unit reads: ${unitNames.join(', ')}. Default: all settings of all
-  --json  for programs
+  UNIT    only the settings that this unit's process reads; one of ${unitNames.join(', ')}. Default: all settings
+  --json  prints JSON
 `;
 
 /** Formats the settings as text: a heading for each unit, two lines for each setting. */
