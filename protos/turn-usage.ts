@@ -10,7 +10,7 @@ export const noUsage: Readonly<TurnUsage> = {
   estimated: false,
 };
 
-/** Adds two usages. Model and context size come from `later` if it has any. Usage of embeddings has no `tokensOut`. */
+/** Adds two usages. Model and context size come from `later` if it has these fields. Usage of embeddings has no `tokensOut`. */
 export function sumOf(
   earlier: TurnUsage,
   later: Pick<TurnUsage, 'tokensIn' | 'costUsdE8'> & Partial<TurnUsage>,

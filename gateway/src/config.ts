@@ -11,7 +11,10 @@ import {
 } from '@parley/kernel/settings/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 
-/** Subgraphs accept bodies of up to 9 MiB (`@parley/subgraph`). The difference is for what the gateway adds to the client's request. */
+/**
+ * The gateway accepts 1 MiB less than subgraphs do (9 MiB, `@parley/subgraph`). The difference is for what the gateway adds to the client's
+ * request.
+ */
 const maxBodyBytes = 8 * 1_048_576;
 const bodyBytes = positiveInt.max(maxBodyBytes, `is above ${maxBodyBytes}, the most that subgraphs take`);
 
@@ -208,7 +211,8 @@ export function readGatewayConfig(env: Environment) {
       limits: {
         inFlight: calls.inFlight,
         shares: {
-          // When a gateway stops, all of its sockets reconnect to another gateway at once, with all their subscriptions.
+          // When a gateway stops, all of its sockets reconnect to another gateway at once, with all their subscriptions. So the queues for
+          // starting subscriptions have room for all of these subscriptions.
           address: { inFlight: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
           tenant: { inFlight: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },

@@ -47,7 +47,7 @@ export interface PublicServerOptions {
   log: Logger;
 }
 
-/** Opens the graph, then HTTP and sockets over it, and closes them in reverse. */
+/** Opens the graph, then HTTP and sockets, which use the graph. Closes them in reverse order. */
 export function publicServer(options: PublicServerOptions): Part {
   const { config, given, readSdl, identity, session, metrics, log } = options;
   const { addresses, callers, keyValue, host, development, mesh } = given;
@@ -109,7 +109,7 @@ export function publicServer(options: PublicServerOptions): Part {
     return { ...shared, credentials, apollo, schema: () => made.apiSchema() };
   }
 
-  /** Listens only once sockets can be served too. */
+  /** Starts to listen for HTTP only when sockets can be served, too. */
   async function serve(graph: Awaited<ReturnType<typeof openGraph>>): Promise<void> {
     const { apollo, credentials, documents } = graph;
     const { rules, accessTokens } = credentials;

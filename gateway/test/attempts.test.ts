@@ -11,8 +11,9 @@ const flooding = 300;
 
 /** Starts a gateway. The test decides when identity answers attempts to sign in. */
 async function setup(t: ExecutionContext) {
-  /** Client addresses of the attempts that identity received, in order. `held` has functions that answer the waiting attempts. */
+  /** Client addresses of the attempts that identity received, in order. */
   const begun: string[] = [];
+  /** For each waiting attempt, a function that answers it. */
   const held = new Map<string, () => void>();
   const state = { isHeld: false, isRight: (_address: string) => true };
   const answer = async (_: unknown, __: unknown, { caller: { ip = '' } }: GraphContext) => {
@@ -64,7 +65,7 @@ async function setup(t: ExecutionContext) {
     logIn,
     secondGateway: mesh.secondGateway,
     isWaiting: (count: number) => eventually(`${count} wait`, async () => (await waiting()) === count),
-    /** Attempts from 300 networks, each in a /16 of its own. The first ones are under way, and the others wait. */
+    /** Sends attempts to sign in from 300 networks, each in its own /16. Waits until the first attempts run and all others are queued. */
     async flood() {
       state.isHeld = true;
       begun.length = 0;

@@ -12,7 +12,7 @@ const big = 'x'.repeat(12_000_000);
 const resolvers = { agent: { Query: { agentConfigOptions: () => ({ ttsVoiceCatalogUrl: big }) } } };
 const askBig = JSON.stringify({ query: '{ agentConfigOptions { ttsVoiceCatalogUrl } }' });
 
-/** Opens a connection with an unfinished request. The result reports whether it was closed. */
+/** Opens a connection with an unfinished request. The result reports whether the connection was closed. */
 async function unfinished(t: ExecutionContext, { url }: GatewayMesh) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -161,7 +161,7 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
     const { query }: { query: string } = JSON.parse((await request.toArray()).join(''));
     const [operation = ''] = /^\w+/u.exec(query) ?? [];
     asked.push(operation);
-    // The client cannot distinguish this from a connection that closed while the request was on its way.
+    // The client cannot distinguish this closed connection from one that closed while the request was on its way.
     if (isStopping && served.has(request.socket)) return void request.socket.destroy();
     served.add(request.socket);
     response.setHeader('content-type', 'application/json');

@@ -13,7 +13,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Maximum growth by caches and connections, in the client too. */
+/** Maximum growth of memory by caches and connections, including the test client's connections. */
 const mayStayBytes = 30_000_000;
 
 // The first two tests run alone, because the CPU and memory that other tests use would be measured too.

@@ -23,7 +23,10 @@ interface CountingOptions extends GatewayMeshOptions {
   also?: 'agent' | 'identity';
 }
 
-/** Starts a gateway whose subgraphs record the fields that they execute. `outcome` is awaited before each answer; it may fail. */
+/**
+ * Starts a gateway whose subgraphs record the fields that they execute. Each subgraph awaits `outcome` before it answers; if `outcome`
+ * rejects, the field fails.
+ */
 async function counting(t: ExecutionContext, { also, ...options }: CountingOptions = {}) {
   const effects: { field: string; key: string | undefined }[] = [];
   const hooks = { outcome: async () => undefined as unknown };

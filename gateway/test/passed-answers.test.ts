@@ -6,7 +6,7 @@ import { rawServer } from './support/raw-server.ts';
 
 // allow-name embed: the query with @passedThrough.
 
-/** Valid JSON that nothing but its sender would write. */
+/** Valid JSON in an unusual format, which only the test's subgraph writes. */
 const oddNumbers = '{"data":{"embed":{"vectors":[[1.50,2e0]]}}}\n';
 const vectors = '{ embed(texts: ["a"]) { vectors } }';
 

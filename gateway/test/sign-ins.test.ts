@@ -166,7 +166,7 @@ test('a suspended user is refused with that reason', async (t) => {
 
 const start = 'startSession(input: { agentId: 1, clientExternalId: "x" }) { id }';
 
-/** A mesh whose mutations of identity change the sign-in like the real ones. Agent and session report the tenant of every call. */
+/** A mesh in which identity's mutations change the sign-in, as the real ones do. Agent and session report the tenant of every call. */
 async function changingMesh(t: ExecutionContext) {
   const made: string[] = [];
   const make =

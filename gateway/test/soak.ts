@@ -35,7 +35,7 @@ function heapMb(): number {
 
 const show = (value: number) => value.toFixed(1).padStart(7);
 let sent = 0;
-/** Sends a request with a document that the gateway has not seen, because it caches valid documents. */
+/** Sends a request with a document that the gateway has not seen, because the gateway caches valid documents. */
 const send = (request: (typeof hostileRequests)[number]) => {
   const { body, headers = {}, signedIn } = neverSeen(request, ++sent);
   return rawPost(mesh.url, {

@@ -65,7 +65,7 @@ test('starts of subscriptions are queued per client without delaying others; a f
     socket.send(subscribeMessage(id, undefined, { sessionId: id }));
 
   const busy = await rawSocket(t, mesh, '10.0.0.1');
-  // One subscription starts at once; for each of the client's two sockets five more may wait.
+  // One subscription starts immediately. For each of the client's two sockets, five more may wait.
   for (let id = 1; id <= 12; id += 1) subscribe(busy, String(id));
   const refused = () => busy.messages.filter(({ type }) => type === 'error');
   await eventually('one too many is refused', () => refused().length > 0);
@@ -221,7 +221,7 @@ test('a reader that is 1 MB behind is closed, and others continue', async (t) =>
   const quick = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
   const received = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
   const { socket, closed } = await rawSocket(t, mesh);
-  // The slow reader follows a session of its own, so it shares no stream, and the end of its stream is visible.
+  // The slow reader follows a session that nobody else follows. So it shares no stream, and the end of its stream is visible.
   socket.send(subscribeMessage('slow', sessionEventsQuery, { sessionId: '2' }));
   await eventually('both are subscribed', () => mesh.session.open() === 2);
   socket.pause();

@@ -126,7 +126,8 @@ test('revoking a sign-in closes its sockets and no others', async (t) => {
   t.is(await eventually('the socket is closed', sockets[0]?.closed ?? (() => 0)), 4403);
   t.true(performance.now() - revokedAt < secondMs, `${performance.now() - revokedAt} ms`);
   await eventually('its stream is cancelled', () => session.open() === 3);
-  // The periodic check of all open sockets, which is a batch, may have found the revoked sign-in first.
+  // The periodic check asks identity about all open sockets in one batch. This check may have found the revoked sign-in before the
+  // announcement arrived.
   const others = identity.asked.filter((question) => question.startsWith('signIn ') && question !== 'signIn s-1');
   t.deepEqual(others, [], 'no other sign-in is looked up by itself');
 
@@ -143,7 +144,7 @@ test('revoking a sign-in closes its sockets and no others', async (t) => {
 test('a socket stays open after its access token expires, as long as its sign-in is valid', async (t) => {
   const { url, identity, session, announce } = await gatewayMesh(t);
   await identity.signIn('s-1');
-  const endsAt = Math.ceil(Date.now() / 1000) + 5; // late enough that the socket opens before the expiry, also on a busy machine
+  const endsAt = Math.ceil(Date.now() / 1000) + 5; // the token expires only after the socket has opened, also on a busy machine
   const token = await identity.key.token('s-1', { exp: endsAt });
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
   await socket.settled();

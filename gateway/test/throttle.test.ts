@@ -60,7 +60,7 @@ test('errors, limits: login is refused at the 11th request in 60 s, with 429 and
   t.is((await ask('{ isRegisterable(email: "a@b.c") }')).status, 200, 'other operations have windows of their own');
 });
 
-/** The documented throttles of existing operations: requests per seconds. */
+/** The documented throttles of existing operations: a number of requests per number of seconds. */
 const documentLimits = `
   login 10 in 60
   loginWithIdpOne 10 in 60

@@ -21,7 +21,7 @@ fail() {
 
 machine_node() { node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
 
-# Identifies the lockfile and the kind of machine for which node_modules was installed.
+# Prints what node_modules must match: the lockfile's checksum and the kind of machine.
 wanted() { printf '%s %s\n' "$(cksum <package-lock.json)" "$(uname -sm)"; }
 
 is_installed() { [ "$(cat "$stamp" 2>/dev/null)" = "$(wanted)" ]; }
@@ -67,7 +67,7 @@ interrupted() {
 }
 
 install_packages() {
-  # A developer's own `npm install` counts as well.
+  # An install that the developer made with `npm install` is sufficient.
   node scripts/lib/installed.mjs && return
   say 'installing the dependencies with npm ci, about a minute'
   quietly npm ci --no-audit --no-fund --loglevel=error || fail 'npm ci failed; what it said stands above'

@@ -22,7 +22,7 @@ if (existsSync(program)) {
   const document: DocumentedOperation[] = JSON.parse(readFileSync(join(folder, 'operations.json'), 'utf8'));
   problems.push(...unlikeDocument(contract, document));
   const served = new Set([...contract].filter(([, rule]) => rule.served).map(([name]) => name.split('.')[1]));
-  // The document does not list operations that Parley adds to the contract, and its program refuses names that the document does not list.
+  // The contract's document does not list operations that Parley adds to the contract. The contract's program refuses their names.
   const needed = document.map(({ operation }) => operation).filter((name) => served.has(name));
   const args = [program, supergraph, '--need', needed.join(',')];
   process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;

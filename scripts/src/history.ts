@@ -29,7 +29,7 @@ function branchPoint({ find }: Git): string | undefined {
 }
 
 /**
- * Returns the changed paths: on a branch since it left main; on main itself during the day before its last commit, because a push may
+ * Returns the changed paths. On a branch: since it left main. On main itself: during the day before the last commit, because a push may
  * contain several commits. Undefined if git lacks this history.
  */
 export function changedPaths(checkout: string): string[] | undefined {
@@ -49,10 +49,11 @@ type HeldStates = { commits: string[]; none?: never } | { commits?: never; none:
 const shallow = 'this clone is shallow; fetch more of its history (git fetch --unshallow)';
 
 /**
- * Returns the commit before the last change of the files of `pathspec`. During a rolling update, the files must be compatible with that
- * commit's. On a branch it is the commit at which the branch left main; on main itself the last commit if the files differ from it, else
- * the commit before the last one that changed them.
- * @throws Error if `mustCompare`, as in CI, and the commit exists but is not available here; or if git fails or refuses the checkout.
+ * Returns the commit before the last change of the files of `pathspec`. During a rolling update, the current files must be compatible with
+ * the files of that commit. On a branch, the result is the commit at which the branch left main. On main itself, it is the last commit if
+ * the working tree changes these files; otherwise it is the commit before the last one that changed them.
+ * @throws Error if the commit exists but is not available here, and `mustCompare` is set, as in CI
+ * @throws Error if git fails or refuses the checkout
  */
 export function previousState(checkout: string, pathspec: string, mustCompare = false): Previous {
   const git = gitIn(checkout);
@@ -81,8 +82,9 @@ export function lastRelease(checkout: string, commit = 'HEAD'): string | undefin
 }
 
 /**
- * Returns the commits whose files of `pathspec` may run at the same time as the current ones: the last release, and the commit before the
- * last change if that is later. There are none before the first release. @throws Error like `previousState`
+ * Returns the commits whose files of `pathspec` may run at the same time as the current files: the last release, and the commit before the
+ * last change if that commit is later than the release. Returns no commits before the first release.
+ * @throws Error under the conditions of `previousState`
  */
 export function heldStates(checkout: string, pathspec: string, mustCompare = false): HeldStates {
   const previous = previousState(checkout, pathspec, mustCompare);
@@ -104,7 +106,7 @@ export function heldStates(checkout: string, pathspec: string, mustCompare = fal
  */
 function isCheckout({ get }: Git): boolean {
   try {
-    // The files of an export inside another checkout do not belong to that checkout.
+    // If the folder is an unpacked archive inside another checkout, its files do not belong to that checkout.
     return get('rev-parse', '--show-prefix') === '';
   } catch (error) {
     if (/dubious ownership/u.test(String(error))) throw error;

@@ -5,7 +5,7 @@ import { checkPageSizes } from './links/page-sizes.ts';
 import { root } from './root.ts';
 
 const { pages, problems } = checkLinks(root, ['gateway', 'services', 'protos', 'deploy', 'charts', 'scripts']);
-/** Pages that tests and examples read as documents. */
+/** Pages whose size is not checked, because tests and examples read them as documents. */
 const unsized = /^services\/(?:knowledge\/test|agent\/examples)\//u;
 const sized = pages.filter((page) => !unsized.test(page));
 problems.push(...checkPageSizes(root, sized, { 'README.md': 150 }));

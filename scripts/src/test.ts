@@ -48,7 +48,7 @@ async function runChosen(): Promise<number> {
     console.error(`nothing is called ${[...only, ...texts].join(' or ')}`);
     return 2;
   }
-  // Passed by the environment, because processes of test files receive nothing else.
+  // The option is passed in the environment, because processes of test files receive nothing else.
   if (broken !== undefined) process.env.PARLEY_CLUSTER_BREAK = broken;
   const interrupted = new AbortController();
   const { signal } = interrupted;

@@ -22,7 +22,7 @@ const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boo
 const dataFolder = resolve(root, readSettings(process.env, { folder: dataFolderSetting }).folder);
 
 await attempt(async () => {
-  // Imported only here, because the supervisor of a mesh of processes does not need the code of the units.
+  // Each module is imported only here, because the supervisor of several processes does not need the code of the units.
   if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, dataFolder, showLogs);
   else await (await import('./up/up-one-process.ts')).upOneProcess(process.env, dataFolder);
 });

@@ -14,14 +14,14 @@ import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } fro
 import { onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace } from './processes.ts';
 
-/** Response time of the bench's slow server; the others respond at once. */
+/** Response time of the bench's slow server, in ms. The bench's other servers respond at once. */
 const slowMs = 250;
 const slowCalls = 200;
 /** The number of tenants that call a server that never responds. */
 const hangingTenants = 60;
 /** The number of calls by each tenant in `hangingTenants`; more than the maximum number of concurrent calls to one target. */
 const hangingCalls = 10;
-/** The number of warm-up calls. After these, V8 has compiled most of the code of a call. */
+/** The number of warm-up calls. After these, V8 has compiled most of the code that a call runs. */
 const warmUp = 2_000;
 const outboundSettings = { OUTBOUND_ALLOWLIST: '127.0.0.1', OUTBOUND_PORTS: '1-65535' };
 /** Each tenant has its own IP address, because accounts are throttled by address. */
@@ -105,7 +105,7 @@ async function openTenant(gateway: string, world: string) {
   };
 }
 
-/** Returns functions that call custom actions like the agent service does. @throws Error if a call fails */
+/** Returns functions that call custom actions in the same way as the agent service. @throws Error if a call fails */
 function callerOf(
   calls: Pick<ReturnType<typeof rpcClient<typeof ActionServiceDefinition>>['calls'], 'callAction' | 'callTool'>,
 ) {
@@ -135,7 +135,7 @@ function callerOf(
 
 /**
  * Compares the durations of whole calls with those of plain requests. The bench's process sends the plain requests itself, through the same
- * outbound guard. Both are measured one at a time and sixteen at a time.
+ * outbound guard as the calls. Calls and requests are measured one at a time and sixteen at a time.
  */
 async function callFigures(
   { rounds, short, say }: BenchOptions,
@@ -194,8 +194,8 @@ async function callFigures(
 }
 
 /**
- * Measures calls of other tenants, four at a time, in three situations: alone, while one tenant has 200 calls to a slow server, and while
- * many tenants call a server that never responds.
+ * Measures the calls of some tenants, four calls at a time, in three situations: alone, while another tenant has 200 calls to a slow
+ * server, and while many other tenants call a server that never responds.
  */
 async function neighbourFigures(
   { rounds, short, say }: BenchOptions,
@@ -218,7 +218,7 @@ async function neighbourFigures(
   async function beside(begin: (signal: AbortSignal) => Promise<unknown>): Promise<number[]> {
     const over = new AbortController();
     const waiting = begin(over.signal);
-    await delay(slowMs); // by then all slow calls are waiting
+    await delay(slowMs); // all slow calls are waiting now
     const times = await quick();
     over.abort();
     await waiting;

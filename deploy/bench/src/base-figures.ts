@@ -24,8 +24,8 @@ const { exactLimit } = readSettings({}, { exactLimit: knowledgeSettings.exactLim
 const warmUpQuestions = 200;
 
 /**
- * Measures the durations of whole searches: over all chunks, and by the index. Also measures the share of the best chunks that the index
- * finds and, for prose, the additional time of a keyword search.
+ * Measures the durations of whole searches, first by a comparison with all chunks and then by the index. Also measures which share of the
+ * best chunks the index finds. For prose, also measures how much longer a search with keywords takes.
  */
 export async function baseFigures(
   database: Database,
@@ -62,14 +62,15 @@ export async function baseFigures(
     figures.push(figure(`${name}, ${how}, HYBRID over COSINE, p50`, ratio, '×'));
   };
 
-  // For a small base, the service compares the query with all chunks. For a large base this would be slow; here it only gives the reference
-  // with which the index is compared.
+  // For a small base, the service compares the query with all chunks. For a large base, such a comparison is slow; the bench makes it only
+  // to get the reference with which the index is compared.
   const isSmall = chunks <= exactLimit;
   if (isSmall) await ask(rounds * count, count, exactly);
   const exact = isSmall ? await asRounds(exactly) : [await ask(0, count, exactly)];
   times('exact', exact, isSmall ? goalOf(chunks) : {});
   if (isSmall) await byWords('exact', exactly);
-  // The service never uses the index for a small base. If its partition contains other bases, too, measuring the index would be slow.
+  // Does not measure the index: the service never uses it for a small base, and if the base's partition contains other bases, too, the
+  // measurement would be slow.
   if (isSmall && !isAlone) return figures;
   await ask(rounds * count, short ? count : warmUpQuestions, byIndex);
   const indexed = await asRounds(byIndex);
@@ -110,7 +111,7 @@ async function searcher(database: Database, base: Base) {
       embed: async () => ({ vectors: [vector], tokensIn: 1, costUsdE8: 0n }),
     };
     const begunAt = performance.now();
-    // The first sentence of a passage is about as long as a person's question.
+    // The first sentence of a passage serves as the query: it is about as long as a person's question.
     const asked = { knowledgeBaseId, query: content.slice(0, content.indexOf('.') + 1) || content, topK, mode };
     const found = await retrieveChunks({ database, embedder, exactLimit: limit, queues }, request, asked);
     const ms = performance.now() - begunAt;

@@ -26,8 +26,8 @@ interface Times {
 }
 
 /**
- * Measures the waiting times of other tenants while malicious files are parsed, relative to those without such files. The mesh is one
- * process.
+ * Measures how long other tenants wait while malicious files are parsed, and compares this with waiting times without such files. The mesh
+ * is one process.
  */
 export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
@@ -57,7 +57,7 @@ export async function bombFigures(options: BenchOptions): Promise<Figure[]> {
     return times;
   }
 
-  /** Measures a neighbour while another tenant uploads malicious files. */
+  /** Measures another tenant's waiting times while one tenant uploads malicious files. */
   async function besideBombs(): Promise<Times> {
     const { client, base } = await tenant();
     const whats = short ? eight.slice(-1) : eight;

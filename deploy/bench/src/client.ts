@@ -42,7 +42,7 @@ export interface KeyHolder {
   apiKey: string;
 }
 
-/** Sends one operation with an API key from this IP address. @returns its duration in ms. @throws Error if it is refused */
+/** Sends one operation with an API key from this IP address. @returns its duration in ms. @throws Error if the operation is refused */
 export async function askWithKey({ url, apiKey }: KeyHolder, address: string, query: string, variables: object) {
   const headers = { 'x-app-platform': 'customer', 'x-api-key': apiKey, 'x-forwarded-for': address };
   const { answer, tookMs } = await wholeAnswer(url, { query, variables }, headers);
@@ -65,7 +65,7 @@ export async function modelAnswerMs(modelUrl: string, content: string): Promise<
 /** Returns a model request in OpenAI's format. */
 export const asMessages = (content: string) => ({ model: modelName, messages: [{ role: 'user', content }] });
 
-/** Returns the time until a stream of JSON objects contains a `content`; NaN if it never does. */
+/** Sends a request, and returns the time until its response, a stream of JSON objects, contains a `content`; NaN if it never does. */
 export async function firstContentMs(url: string, body: object): Promise<number> {
   const before = performance.now();
   const response = await post(url, body);
@@ -78,7 +78,7 @@ export async function firstContentMs(url: string, body: object): Promise<number>
   return firstMs || Number.NaN;
 }
 
-/** Opens a socket, waits for its acknowledgement, and sends the subscription if there is one. */
+/** Opens a socket and waits for the server's acknowledgement. Then sends the subscription, if one is given. */
 async function openSocket(url: string, token: string, onMessage: (message: Buffer) => void, subscription?: object) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
@@ -95,7 +95,7 @@ async function closeAll(sockets: WebSocket[]): Promise<void> {
   await Promise.all(closed);
 }
 
-/** The subscription of readers. */
+/** The subscription that each socket of `openReaders` sends. */
 const chunkSubscription = `subscription ($sessionId: ID!) {
   sessionEvents(sessionId: $sessionId) {
     __typename eventId sessionId occurredAt
@@ -105,7 +105,7 @@ const chunkSubscription = `subscription ($sessionId: ID!) {
 
 export type Readers = Awaited<ReturnType<typeof openReaders>>;
 
-/** Opens many sockets that count events without parsing them. Without a session they do not subscribe. */
+/** Opens many sockets that count events without parsing them. Without a session, the sockets do not subscribe. */
 export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
   const reached = new Set<number>();

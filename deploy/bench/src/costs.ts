@@ -9,16 +9,18 @@ import { Client } from 'pg';
  */
 export type Reading = Record<string, number>;
 
-/** A process, counted with its descendants. A process of a unit is counted under the name of the unit. */
+/** A process that is counted with its descendants. Each process that runs a unit is counted under the unit's name. */
 export interface Root {
   name: string;
   pid: number;
 }
 
-/** The kernel's clock tick, in ms, in which CPU times are counted. */
+/** The length of the kernel's clock tick, in ms. The kernel counts CPU times in ticks. */
 export const tickMs = 10;
 
-/** Returns the CPU times of a process and its ended children, or of a thread; empty if it has ended. */
+/**
+ * Returns the CPU times of a process including its ended children, or of a thread. The list is empty if the process or thread has ended.
+ */
 function timesIn(folder: string): { name: string; user: number; system: number }[] {
   try {
     const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`${folder}/stat`, 'utf8')) ?? [];
@@ -40,7 +42,7 @@ function familyOf(pid: number): number[] {
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
 }
 
-/** Lists a process and its descendants, filtered by command line and by a text in their environment. */
+/** Lists a process and its descendants. Keeps only those whose command line matches the pattern and whose environment contains the text. */
 export function processesOf(pid: number, command: RegExp, setting = ''): number[] {
   const isMeant = (each: number) =>
     command.test(textOf(`/proc/${each}/cmdline`)) && textOf(`/proc/${each}/environ`).includes(setting);
@@ -49,7 +51,10 @@ export function processesOf(pid: number, command: RegExp, setting = ''): number[
 
 const unitOf = (pid: number) => /([\w-]+)\/src\/main\.ts/u.exec(textOf(`/proc/${pid}/cmdline`))?.[1];
 
-/** Returns the CPU times of all processes: in total, user and system, by process, and by thread if there is only one process. */
+/**
+ * Returns the CPU times of the given processes: the total, user and system time, and the time of each process. If there is only one
+ * process, returns the time of each of its threads instead of each process.
+ */
 export function cpuOf(roots: Root[]): Reading {
   const reading: Reading = { CPU: 0, 'CPU, user': 0, 'CPU, system': 0 };
   const add = (name: string, ms: number) => void (reading[name] = (reading[name] ?? 0) + ms);
@@ -73,7 +78,7 @@ export function cpuOf(roots: Root[]): Reading {
   return reading;
 }
 
-/** The properties of a mesh from which its counts are read. */
+/** The properties of a mesh that are needed to read its counts. */
 export interface CountedMesh {
   pid: number;
   units: Record<string, { ops?: string | undefined }>;
@@ -81,7 +86,10 @@ export interface CountedMesh {
   temporary: string;
 }
 
-/** Returns the counts of a mesh: those of the meter in its processes, served gRPC calls, and bytes of the database's write-ahead log. */
+/**
+ * Returns the counts of a mesh: the counts of the meters in its processes, the number of served gRPC calls, and the size of all entries so
+ * far in the database's write-ahead log.
+ */
 export async function countsOf({ pid, units, temporary }: CountedMesh, databaseUrl: string): Promise<Reading> {
   const reading: Reading = { 'gRPC calls': 0 };
   for (const { ops } of Object.values(units)) {

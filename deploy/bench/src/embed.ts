@@ -4,7 +4,10 @@ import { type BenchOptions, limits, startChild } from './processes.ts';
 import { passage } from './prose.ts';
 import { gapOf, type LoopGap, measuresGaps, passedThrough, quantileOf } from './vectors.ts';
 
-/** Measures how long `embed` of 100 passages blocks the event loop of the gateway, and that of knowledge. */
+/**
+ * Measures how long `embed` of 100 passages blocks the event loop of the gateway, and how long it blocks the event loop of the knowledge
+ * service.
+ */
 export async function embedFigures(databaseUrl: string, options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   const [warmUp, count] = short ? [1, 2] : [30, 30];
@@ -23,7 +26,7 @@ export async function embedFigures(databaseUrl: string, options: BenchOptions): 
 
   let clients = 0;
   const one = async () => {
-    clients += 1; // many clients, so that each stays below its rate limit
+    clients += 1; // uses many clients, so that each stays below its rate limit
     const address = `10.1.${clients >> 8}.${clients & 255}`;
     await gapOf(gateway);
     await gapOf(knowledge);

@@ -12,7 +12,10 @@ const start = 'mutation ($input: SdkStartInput!) { sdkStart(input: $input) { ses
 const messagesOfSession = 100;
 const sessionsOfCustomer = 10;
 
-/** Measures how fast embedded sessions start and customers are looked up while a million messages are stored, in the mesh on real servers. */
+/**
+ * Measures, in the mesh on real servers, how fast embedded sessions start. Then stores a million messages, and measures how fast customers
+ * are found.
+ */
 export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers('embedded', options, async (servers) => {
     const { say, short } = options;
@@ -43,7 +46,7 @@ export function embeddedFigures(options: BenchOptions): Promise<Figure[]> {
 }
 
 let clients = 0;
-/** Returns a new IP address for each call, because the operations are throttled by address. */
+/** Returns a new IP address for each call, because the measured operations are throttled by address. */
 function nextAddress(): string {
   clients += 1;
   return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
@@ -115,7 +118,7 @@ async function fill(url: string, { tenantId, agentId, sessions, customer }: Rows
          FROM sessions, generate_series(0, cast($4 AS integer) - 1) AS at`,
       [tenantId, agentId, sessions, messagesOfSession],
     );
-    // Stores the same totals as the end of a session does.
+    // Stores the same totals that the end of a session stores.
     await database.query(
       `UPDATE sessions SET (tokens_in, tokens_out, cost_usd) = (
          SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM messages

@@ -12,7 +12,7 @@ import { type BenchOptions, startChild } from './processes.ts';
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
 export const eventType = 'bench.happened.v1';
 
-/** Opens a database that has only the internal tables, with a pool as large as a unit's. */
+/** Opens a database that has only the internal tables (outbox, inbox and jobs), with a pool as large as a unit's. */
 export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }
@@ -27,8 +27,8 @@ const perTransaction = 100;
 
 /**
  * Measures how long an event takes from its commit to its effect in another process, and how many events per second take effect. Events
- * pass through the outbox, the relay, Kafka and the consumer. Both are measured without an inbox, and with an inbox mark that is committed
- * for each event. The relay runs in this process.
+ * pass through the outbox, the relay, Kafka and the consumer. Both figures are measured twice: without an inbox, and with an inbox mark
+ * that is committed for each event. The relay runs in this process.
  */
 export async function eventFigures(url: string, brokerList: string, options: BenchOptions): Promise<Figure[]> {
   const [single, flood] = options.short ? [3, 200] : [100, 6_000];

@@ -4,7 +4,7 @@ import { contentOf, conversation, scripts } from '@parley/export/samples';
 import { atOnce, type Figure, figure, median, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** The default limits in the settings. */
+/** The defaults of the settings that limit the rendering of an export. */
 const limits = { timeoutMs: 15_000, maxMemoryMb: 768, maxBytes: 50_000_000 };
 /** The default of EXPORT_CONCURRENCY. */
 const concurrency = 2;
@@ -69,7 +69,7 @@ async function caseFigures(
   ];
 }
 
-/** Measures how many short sessions one unit renders per minute with its concurrency. */
+/** Measures how many short sessions one unit renders per minute with the default concurrency. */
 async function rateFigure(made: Renderer, short: boolean): Promise<Figure> {
   const content = made.prepare(contentOf(conversation(30)));
   const each = short ? 2 : 30;

@@ -14,7 +14,7 @@ import { type BenchOptions, openPlace } from './processes.ts';
 /** All floods; each runs in its own mesh. */
 export const floods: readonly Flood[] = [burstOfTurns, failingLogins, largerUploads];
 
-/** Runs floods in one process and in the mesh of processes, while another client is measured. */
+/** Runs each flood first against a mesh in one process, then against a mesh of processes. Measures another client during each flood. */
 export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const flood of floods) {
@@ -22,7 +22,7 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
     options.say(`${flood.name}, one process`);
     const inOne = await floodFigures(flood, options);
     figures.push(...namedFor(`${flood.name}, one process`, inOne));
-    // In its short form, the bench runs only one flood in a mesh of processes, because starting meshes takes most of the time.
+    // In a mesh of processes, a short run measures only the first flood, because most of the time would go into starting meshes.
     if (options.short && flood !== floods[0]) continue;
     const inMesh = await onServers(`${flood.name}, mesh`, options, (servers) => {
       options.say(`${flood.name}, processes`);
@@ -33,10 +33,10 @@ export async function floodsFigures(options: BenchOptions): Promise<Figure[]> {
   return figures;
 }
 
-/** Measures one flood. @param servers the settings of real servers. Default: one process with embedded engines */
+/** Measures one flood. @param servers the settings of real servers. Default: none; the mesh is one process with embedded engines */
 async function floodFigures(flood: Flood, options: BenchOptions, servers?: Record<string, string>): Promise<Figure[]> {
   await using place = await openPlace(options);
-  // The bench is a trusted proxy that gives each client its own IP address, like real users.
+  // The bench is a trusted proxy that gives each client its own IP address, as real users have.
   const env = { TRUSTED_PROXIES: '127.0.0.1/32', ...flood.settings, ...servers };
   await using mesh = await place.start(env, ...(servers ? ['--mesh'] : []));
   const logFile = servers ? 'mesh/logs/all.log' : 'parley.log';

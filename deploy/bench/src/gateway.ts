@@ -13,7 +13,10 @@ import { vectorsFigures } from './vectors.ts';
 
 const sessionId = 1;
 
-/** Measures the gateway alone, in front of stub services, compared with its libraries. Each runs in its own process. */
+/**
+ * Measures the gateway alone, in front of stub services, and compares it with the libraries that it uses. The gateway and each library run
+ * in their own process.
+ */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using standIns = await startChild<{ env: Record<string, string>; token: string; apiKey: string }>(
@@ -34,7 +37,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
-  const fresh = await startChild('our-gateway.ts', env); // a new process, so that memory growth in other benchmarks does not count
+  const fresh = await startChild('our-gateway.ts', env); // uses a new process, so that memory growth in other benchmarks does not count
   const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
   await fresh.stop();
   say(`chunks to many readers, ${rounds} rounds`);
@@ -69,7 +72,7 @@ export function chunkEvents(count: number) {
   }));
 }
 
-/** Sends events until each reader has received one. */
+/** Sends events until each reader has received one, which shows that all subscriptions are active. */
 export async function subscribed(readers: Readers, source: Child<unknown>): Promise<void> {
   while (!readers.allReached()) {
     source.child.send(chunkEvents(1));
@@ -77,7 +80,9 @@ export async function subscribed(readers: Readers, source: Child<unknown>): Prom
   }
 }
 
-/** Measures how many events a server delivers per CPU second, when `source` sends events to each reader in batches. */
+/**
+ * Measures how many events a server delivers per CPU second. `source` sends the events in batches, and each reader receives all of them.
+ */
 export function delivered(server: Child, readers: Readers, source: Child<unknown>, events: number, waves: number) {
   return perCpuSecond(server.pid, readers.size * events * waves, () =>
     oneByOne(waves, async () => {
@@ -88,7 +93,10 @@ export function delivered(server: Child, readers: Readers, source: Child<unknown
   );
 }
 
-/** Compares our deliveries with those of the plain server. @param rates deliveries per CPU second */
+/**
+ * Compares the gateway's deliveries with those of the plain graphql-ws server.
+ * @param rates deliveries per CPU second
+ */
 export function deliveryFigures(rates: { ours: number; bare: number }[], who: string, what: string): Figure[] {
   const cost = 1_000_000 / medianOf(rates, (rate) => rate.ours);
   const ratio = medianOf(rates, (rate) => rate.ours / rate.bare);
@@ -108,7 +116,7 @@ export async function idleFigures(
   const count = options.short ? few : many;
   await using sockets = new AsyncDisposableStack();
   const open = async (readers: number, of?: number) => sockets.use(await openReaders(url, token, readers, of));
-  // The first sockets also load code, whose memory must not be counted.
+  // Opens some sockets before the measurement, because the first ones also load code, whose memory must not be counted.
   await open(25);
   await open(5, id);
   const empty = await collectedKb(pids, options);
@@ -131,7 +139,7 @@ const side = 16;
 
 type Gateways = Record<'ours' | 'bare', Child> & { hive: Child | undefined };
 
-/** Measures a query that needs two subgraphs, through our gateway and through others, alternating. */
+/** Measures a query that needs two subgraphs, alternately through our gateway and through other gateways. */
 async function federatedFigures({ ours, bare, hive }: Gateways, token: string, options: BenchOptions) {
   const [sequential, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
   /** Sends the query. A new alias makes it a new operation, which needs a new query plan. */
@@ -184,7 +192,8 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
     figure('CPU of a request', of('cpuMs'), 'ms'),
     figure(`CPU of a request, ${over}`, ratio('cpuMs'), '×'),
     ...(hive ? overHive : []),
-    // The p99 relative to the p50 of the same query shows how much this machine varies: a baseline for the next figures.
+    // The ratio of p99 to p50 of the same query shows how much the speed of this machine varies. Compare the following figures with this
+    // ratio.
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
     figure('never-seen operation, p99, over the warm p50', freshAt(0.99) / of('p50'), '×', { goal: 3 }),
@@ -192,7 +201,7 @@ async function federatedFigures({ ours, bare, hive }: Gateways, token: string, o
   ];
 }
 
-/** Measures the duration of a request's rate limit check, which counts in this process or, with `redisUrl`, in Redis. */
+/** Measures how long the rate limit check of a request takes. The check counts in this process or, with `redisUrl`, in Redis. */
 export async function throttleFigures({ short }: BenchOptions, redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());

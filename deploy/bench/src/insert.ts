@@ -12,8 +12,8 @@ const perStatement = 100;
 const schema = 'knowledge_insert';
 
 /**
- * Measures how many chunks per second are stored: by the service's own store, and by INSERTs of the same rows with vectors as text
- * literals.
+ * Measures how many chunks per second are stored in two ways: by the service's own store, and by INSERTs of the same rows with vectors as
+ * text literals.
  */
 export async function insertFigures(url: string, { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   await using database = await openKnowledge(url, schema);

@@ -14,9 +14,9 @@ import { passage } from './prose.ts';
 export interface Base {
   tenantId: number;
   chunks: number;
-  /** Whether deleted and re-synced documents are mixed with the others. */
+  /** Whether the base also contains deleted and re-synced documents. */
   isChanged: boolean;
-  /** Whether chunks are prose with the offline embedding, instead of clustered random vectors. */
+  /** Whether the chunks are prose with the offline embedding. Otherwise, their vectors are random and clustered. */
   isProse?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface StoredText {
 const perDocument = 100;
 const clustered = clusteredVectors();
 
-/** Generates texts of a document. Another `stream` generates questions about it. */
+/** Generates texts of a document. With another `stream`, the texts are questions about the document. */
 export function textsOf({ chunks, isProse }: Base, document: number, stream = 0): () => StoredText {
   const number = chunks + document;
   if (isProse) {
@@ -44,14 +44,14 @@ export function textsOf({ chunks, isProse }: Base, document: number, stream = 0)
 
 export const documentsOf = ({ chunks }: Base) => Math.ceil(chunks / perDocument);
 
-/** Opens a database of knowledge in its own schema. Disposing of it closes it. */
+/** Opens a database of the knowledge service in its own schema. Disposing of the returned object closes the database. */
 export async function openKnowledge(url: string, schemaName: string): Promise<Database & AsyncDisposable> {
   const database = openDatabase({ url, schema: knowledgeSchema, schemaName, poolSize: 4 });
   await database.migrate();
   return { ...database, [Symbol.asyncDispose]: () => database.close() };
 }
 
-/** Returns the id of the base if it is already stored. */
+/** Returns the id of the base if the base is already stored. */
 export async function findBase(database: Database, { tenantId }: Base): Promise<number | undefined> {
   const found = await database.read(tenantId, ({ knex }) =>
     rowsBy(knex)<{ id: number }>(`SELECT id FROM knowledge_bases WHERE tenant_id = :tenantId AND name = 'filled'`, {
@@ -61,7 +61,7 @@ export async function findBase(database: Database, { tenantId }: Base): Promise<
   return found[0]?.id;
 }
 
-/** Stores the missing bases without the index, then rebuilds the index. */
+/** Drops the index if bases are missing, and stores the missing ones. Then builds the index if it does not exist. */
 export async function fill(url: string, database: Database, bases: Base[], say: (text: string) => void): Promise<void> {
   const { schemaName } = database;
   await using index = await indexOf(url, schemaName);
@@ -90,7 +90,7 @@ export async function indexOf(connectionString: string, schemaName: string) {
   return {
     drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
     exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
-    /** Rebuilds the index. @param memoryMb should be enough for the whole graph */
+    /** Rebuilds the index. @param memoryMb the memory for the build, which should be enough for the whole graph */
     async build(memoryMb: number): Promise<void> {
       await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
       await client.query(definition);

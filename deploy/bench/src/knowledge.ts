@@ -4,7 +4,7 @@ import { insertFigures } from './insert.ts';
 import { onServers } from './on-servers.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** Measures `embed` through the gateway, and storing chunks with the service's own store in a real PostgreSQL. */
+/** Measures `embed` through the gateway. Also measures how fast the service's own store writes chunks to a real PostgreSQL. */
 export function knowledgeFigures(options: BenchOptions): Promise<Figure[]> {
   const measure = async (url: string) => [
     ...(await embedFigures(url, options)),

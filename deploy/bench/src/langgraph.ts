@@ -9,7 +9,7 @@ import { cpuOf } from './costs.ts';
 import { installOther, scriptsOf } from './others.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** The number of concurrent runs that the server is started with. */
+/** The maximum number of concurrent runs; a setting of the server at its start. */
 const maxAtOnce = 16;
 
 /**

@@ -9,8 +9,8 @@ import type { BenchOptions } from './processes.ts';
 const clients = 16;
 
 /**
- * Measures how many calls per second identity's ledger reserves and settles over gRPC, as it does for the agent service: for one tenant,
- * and for many.
+ * Measures how many calls per second identity's ledger can reserve and settle over gRPC, for one tenant and for many. The requests are like
+ * those of the agent service.
  */
 export async function ledgerFigures(
   { rounds, short, say }: BenchOptions,
@@ -53,7 +53,7 @@ export async function ledgerFigures(
   }
 }
 
-/** Measures a usage summary for a tenant with many calls, which are inserted directly into the ledger's table. */
+/** Measures how long a usage summary takes for a tenant with many calls. The calls are inserted directly into the ledger's table. */
 export async function summaryFigures(
   { short, say }: BenchOptions,
   databaseUrl: string,

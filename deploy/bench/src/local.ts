@@ -12,12 +12,12 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start(limits);
   const memoryMb = () => residentKb(mesh.pid) / 1024;
-  await settled(options); // until background work and garbage of the start are done
+  await settled(options); // waits until the start's background work and its garbage collection are done
   await settled(options);
   const idleMb = memoryMb();
   const databaseUrl = embeddedUrl(mesh.temporary);
   const turns = () => turnFigures(mesh, { ...options, databaseUrl, overLangGraph: 0.3 });
-  if (options.turnsOnly) return await turns(); // awaited before the mesh stops
+  if (options.turnsOnly) return await turns(); // awaited here, because the mesh stops when this function returns
   options.say(`first chunks, ${options.rounds} rounds`);
   const chunks = await firstChunkFigures(options, mesh);
   const loadedMb = memoryMb();
@@ -44,8 +44,8 @@ export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls,
   const whole = async (index: number) => talkers[index % people]?.firstChunkMs(content) ?? Number.NaN;
 
   /**
-   * Measures direct calls of the model server and whole turns alternately, after a warm-up. The returned function gives the difference of
-   * their quantiles: the median of all rounds.
+   * Alternately measures direct calls of the model server and whole turns, after a warm-up. The returned function takes a quantile. For
+   * each round, it subtracts the quantile of the calls from the quantile of the turns. It returns the median of these differences.
    */
   async function added(measure: (path: typeof whole) => Promise<number[]>) {
     const round = async () => ({ own: await measure(direct), whole: await measure(whole) });

@@ -6,9 +6,9 @@ import { createPasswords } from '../../../services/identity/src/passwords/passwo
 import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
-/** Enough accounts that none receives enough wrong passwords to be locked. */
+/** The number of accounts. It is so high that no account receives enough wrong passwords to be locked. */
 const peopleCount = ({ short }: BenchOptions) => (short ? 3 : 20);
-/** Rates per second, so low that the machine is mostly idle without logins. */
+/** Operations per second. These rates are so low that the machine is mostly idle without logins. */
 const rates = { logins: 20, queries: 25, messages: 10 };
 const query = '{ myTenant { id } getAuthProfile { id } }';
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
@@ -37,7 +37,13 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   return [...alone, ...(await besideLogins(people, options))];
 }
 
-/** Measures logins with the right password, with a wrong one and with an unknown account, and a password comparison alone; alternating. */
+/**
+ * Measures four operations alternately:
+ * - a login with the right password
+ * - a login with a wrong password
+ * - a login with an unknown account
+ * - the comparison of a password alone
+ */
 async function loginTimes(people: Client[], warmUp: number, calls: number): Promise<Figure[]> {
   const passwords = createPasswords({ atOnce: 1, waiting: 1, perUser: 1, perAddress: 1 });
   const asker = { address: 'here' };
@@ -61,7 +67,7 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   ];
 }
 
-/** Measures the latency of other requests without logins and with 20 logins per second, alternating. */
+/** Measures the latency of other requests, alternately without logins and with 20 logins per second. */
 async function besideLogins(people: Client[], { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const ada = people[0] as Client;
   const agentId = await createAgent(ada);
@@ -95,7 +101,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   const measured = await oneByOne(rounds, async (round) => {
     // Logs in for each round, because a token is valid only for some minutes.
     await ada.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
-    // Alternates the order, so that growth over time affects both sides.
+    // Alternates the order, so that the growth of the data over time affects the measurements with and without logins equally.
     const busyFirst = round % 2 === 1 ? await stretch(rates.logins) : undefined;
     const idle = await stretch(0);
     return { idle, busy: busyFirst ?? (await stretch(rates.logins)) };

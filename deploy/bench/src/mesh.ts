@@ -35,13 +35,13 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   await using mesh = await place.start({ ...servers.env, ...limits }, '--mesh');
   const { DATABASE_URL: databaseUrl = '' } = servers.env;
   const turns = () => turnFigures(mesh, { ...options, databaseUrl, servers: enginesOf(servers), overLangGraph: 0.2 });
-  if (turnsOnly) return await turns(); // awaited before the mesh stops
+  if (turnsOnly) return await turns(); // awaited here, because the mesh stops when this function returns
   const [url = '', otherUrl = ''] = mesh.urls;
   const [gateway = 0] = processesOf(mesh.pid, /\/gateway\/src\/main\.ts/u, `GATEWAY_PORT=${new URL(url).port}`);
   const person = new Client(otherUrl);
   await person.register();
   const token = person.tokens?.accessToken ?? '';
-  // Sends through the other gateway, so that the measured one only delivers events.
+  // Sends the messages through the second gateway, so that the measured gateway only delivers events.
   await using talker = await openTalker(person, await createAgent(person));
   const { sessionId } = talker;
   await talker.firstChunkMs('Hello.');
@@ -55,7 +55,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
-  // Chunks arrive at a model's pace, because chunks that arrive together become one event.
+  // The model server sends chunks at a real model's pace, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
   place.model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');
@@ -72,7 +72,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
     });
     return perSecond * (own.count() - before);
   }
-  /** Measures the delivery rate of the plain server, with one event for each chunk. */
+  /** Measures the delivery rate of the plain graphql-ws server, with one event for each chunk. */
   const ofBare = () => delivered(bare, other, bare, 1, waves * words);
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up

@@ -21,10 +21,10 @@ const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count 
 
 /** A price so low that no tenant comes near its monthly spend cap. */
 const usdPerToken = 1e-9;
-/** The number of warm-up calls. After these, V8 has compiled most of the code of a call. */
+/** The number of warm-up calls. After these, V8 has compiled most of the code that a call runs. */
 const warmUp = 12_000;
 
-/** A number of concurrent calls and the goals for them. */
+/** A number of concurrent calls and the goals for its figures. */
 interface Load {
   count: number;
   p50?: { goal: number };
@@ -85,7 +85,7 @@ export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
   });
 }
 
-/** Makes direct calls, each by the next tenant and from its own IP address. */
+/** Returns a function that makes direct calls. It takes the tenants in rotation; each call has its own IP address. */
 async function caller(owners: Client[]) {
   const holders = await oneByOne(owners.length, async (n): Promise<KeyHolder> => {
     const { url, apiKey = '' } = await (owners[n] as Client).withApiKey();
@@ -101,8 +101,8 @@ async function caller(owners: Client[]) {
 }
 
 /**
- * Compares the durations of whole calls with those of requests that the same client sends to the model server itself: one, sixteen and
- * sixty-four at a time.
+ * Compares the durations of whole calls with those of requests that the same client sends directly to the model server, at three levels: 1,
+ * 16 and 64 concurrent calls.
  */
 async function callFigures(
   options: BenchOptions,
@@ -113,7 +113,7 @@ async function callFigures(
   const { rounds, short, say } = options;
   const direct = () => modelAnswerMs(modelUrl, prompt);
 
-  /** Returns the durations of calls with `count` at a time, the calls per second, and the mesh's CPU time per call in ms. */
+  /** Runs calls, `count` at a time. Returns their durations in ms, the calls per second, and the CPU time of the mesh per call in ms. */
   async function period(one: () => Promise<number>, count: number, calls: number) {
     const before = cpuOf(roots);
     const begunAt = performance.now();

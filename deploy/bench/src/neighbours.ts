@@ -14,8 +14,8 @@ export const providerOf = (model: ModelServer, modelId: string) => ({
 });
 
 /**
- * Measures the times to the first chunks of conversations while direct calls use another provider: first while that provider works, then
- * while it fails and the conversations' provider takes over its calls.
+ * Measures the times to the first chunks of conversations while direct calls use another provider. At first, that provider works. Then it
+ * fails, and its calls fall back to the provider of the conversations.
  * @param call makes one direct call that names the other provider
  */
 export async function neighbourFigures(
@@ -30,7 +30,7 @@ export async function neighbourFigures(
   const open = await opener(urls);
   const talkers = await oneByOne(people, async () => sockets.use(await open()));
 
-  /** Measures times to first chunks, with as many concurrent direct calls as turns. */
+  /** Measures the times to the first chunks of turns. If a direct call is given, as many direct calls as turns run at the same time. */
   async function firstChunks(direct?: () => Promise<unknown>): Promise<number[]> {
     const wave = async () => {
       const calls = direct ? atOnce(people, direct) : [];
@@ -40,7 +40,9 @@ export async function neighbourFigures(
     return (await oneByOne(waves, wave)).flat();
   }
 
-  /** Measures times to first chunks while the other provider fails, from the middle of the first wave on. */
+  /**
+   * Measures the times to first chunks while the other provider fails. It starts to fail in the middle of the first wave of direct calls.
+   */
   async function failing(): Promise<number[]> {
     const before = other.requests.length;
     other.answerWith(() => (other.requests.length - before > people / 2 ? { status: 503 } : {}));

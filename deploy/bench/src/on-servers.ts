@@ -16,7 +16,7 @@ export function namedFor(part: string, figures: readonly Figure[]): Figure[] {
   return figures.map(({ name, ...measured }) => ({ name: `${part}: ${name}`, ...measured }));
 }
 
-/** Runs a part that needs real servers, which are started for it. The part is left out if this machine cannot run one of them. */
+/** Starts real servers and runs a part of the bench that needs them. Skips the part if this machine cannot run one of the servers. */
 export async function onServers(
   part: string,
   { say, leaveOut }: BenchOptions,

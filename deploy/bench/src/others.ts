@@ -3,7 +3,10 @@ import { foldersOf } from '@parley/servers/folders';
 import { ensureInstalled } from '@parley/servers/install';
 import type { BenchOptions } from './processes.ts';
 
-/** Programs that Parley is compared with, installed only for the bench. Change `folder` when `install.sh` installs something else. */
+/**
+ * Programs with which Parley is compared. They are installed only for the bench. Whoever changes a program's `install.sh` must also change
+ * its `folder`.
+ */
 const programs = {
   langgraph: { title: "LangGraph's Agent Server", version: '0.16.7', folder: 'langgraph-0.16.7-1' },
   hive: { title: 'Hive Gateway', version: '2.15.1', folder: 'hive-gateway-2.15.1-1' },
@@ -12,7 +15,10 @@ const programs = {
 /** Returns the folder of a program's scripts. */
 export const scriptsOf = (name: keyof typeof programs) => join(import.meta.dirname, '../others', name);
 
-/** Installs a program if it is missing and returns its folder. Undefined if this machine cannot; `leaveOut` receives the reason. */
+/**
+ * Installs a program if it is missing and returns its folder. Returns undefined if this machine cannot install it; `leaveOut` then receives
+ * the reason.
+ */
 export async function installOther(name: keyof typeof programs, { say, leaveOut }: BenchOptions) {
   const { title, ...program } = programs[name];
   const { tools } = foldersOf(process.env);

@@ -10,7 +10,7 @@ import { bombFigures } from './bombs.ts';
 import { type Figure, figure, median, medianOf, oneByOne, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
-/** The default limits in the settings. */
+/** The defaults of the settings that limit parsing. */
 const limits = {
   timeoutMs: 60_000,
   maxMemoryMb: 512,
@@ -25,13 +25,13 @@ interface Case {
   counted: string;
   count: number;
   file: FileToRead;
-  /** Reads the file with the library alone, in this process. No library reads Markdown. */
+  /** Reads the file with the library alone, in this process. Undefined for Markdown, because no library reads it. */
   bare?: () => Promise<unknown>;
 }
 
 /**
- * Measures documents that are parsed in their own process with limits, and compares them with the library alone. Also measures how long
- * other documents take while malicious files are parsed.
+ * Measures how long it takes to parse documents in a separate process with limits, compared with the library alone. Also measures how long
+ * it takes while malicious files are parsed.
  */
 export async function parserFigures(options: BenchOptions): Promise<Figure[]> {
   const cases = await casesOf(options);

@@ -27,7 +27,7 @@ const parts = [
 ];
 
 serverTest(needed, 'the bench, in its short form, measures all that its parts name', async (t) => {
-  t.timeout(600_000); // whole meshes start
+  t.timeout(600_000); // long, because whole meshes start
   const only = parts.flatMap((part) => ['--only', part]);
   const args = [join(root, 'scripts/src/bench.ts'), ...only, '--short', '--rounds', '1', '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, args);

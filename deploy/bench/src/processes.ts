@@ -15,17 +15,17 @@ import { cpuOf, tickMs } from './costs.ts';
 import { modelName } from './model-name.ts';
 
 export interface BenchOptions {
-  /** The number of rounds; each measures all variants one after the other. */
+  /** The number of rounds. Each round measures all variants one after the other. */
   rounds: number;
   /** Runs everything with small counts, for tests. The figures are then meaningless. */
   short: boolean;
-  /** Limits `local` and `mesh` to the cost of a turn. */
+  /** The parts `local` and `mesh` measure only the cost of a turn. */
   turnsOnly: boolean;
-  /** Number of chunks of an additional knowledge base in its own partition. */
+  /** Number of chunks of an additional knowledge base, which has its own partition. */
   largest?: number | undefined;
-  /** Number of chunks of another tenant in the shared partition. */
+  /** Number of chunks of another tenant's base. It shares the partition of the measured bases. */
   others?: number | undefined;
-  /** A database that keeps the knowledge chunks for the next run. */
+  /** The URL of a database that keeps the knowledge chunks for the next run. */
   keptUrl?: string | undefined;
   /** Runs only the flood whose name contains this text. */
   flood?: string | undefined;
@@ -42,7 +42,7 @@ export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 /** Node's option that loads the bench's signal handlers into measured processes. */
 const loaded = `--import=${pathToFileURL(join(import.meta.dirname, 'beside/on-signals.ts'))}`;
 
-/** Raised limits for a client that represents many: all its connections come from one IP address and one sign-in. */
+/** Settings that raise limits, because one client stands for many users: all its connections come from one IP address and one sign-in. */
 export const limits = {
   IDENTITY_ACCESS_TOKEN_TTL_S: '7200',
   GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
@@ -96,14 +96,14 @@ export async function startChild<Hello = string>(
   };
 }
 
-/** Called in the child: reports that it is up, and makes it end at SIGTERM. */
+/** Must be called in the child: reports to the parent that the child is up, and makes the child end at SIGTERM. */
 export function serve(hello: unknown, stop = async () => {}): void {
   process.once('SIGTERM', () => void stop().finally(() => process.exit(0)));
   process.once('disconnect', () => process.exit(1)); // the parent has ended
   process.send?.(hello);
 }
 
-/** Measures how many `things` a process does per CPU second. */
+/** Measures how many items a process handles per CPU second. @param things the number of items that are handled during `work` */
 export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
   const cpuMs = () => cpuOf([{ name: '', pid }]).CPU ?? Number.NaN;
   const before = cpuMs();
@@ -126,7 +126,10 @@ export async function collectedKb(pids: number[], options: BenchOptions): Promis
 /** A mesh, started as `scripts/up` does. */
 export type StartedMesh = Awaited<ReturnType<Awaited<ReturnType<typeof openPlace>>['start']>>;
 
-/** Makes a data folder and a model server, and starts meshes that use both. Disposing of the place removes everything. */
+/**
+ * Makes a data folder and a model server, and starts meshes that use both. Disposing of the returned place removes the folder and stops the
+ * model server.
+ */
 export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -144,7 +147,7 @@ export async function openPlace({ profileFolder }: BenchOptions) {
     STORAGE_PORT: '0',
   };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
-  // A separate folder for temporary files. The socket of an embedded database is found in it.
+  // A separate folder for temporary files, in which the bench finds the socket of an embedded database.
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
   const common = {
@@ -171,7 +174,7 @@ export async function openPlace({ profileFolder }: BenchOptions) {
       return { ...child, urls, units, temporary, modelUrl: model.url };
     },
     async [Symbol.asyncDispose]() {
-      closeConnections(); // the model server waits for them
+      closeConnections(); // the model server would wait for open connections
       await model.stop();
       remove();
       process.off('exit', remove);

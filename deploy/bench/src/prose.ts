@@ -29,8 +29,8 @@ const lexicon = Array.from({ length: 8_000 }, (_, n) => wordOf(randomOf(n)));
 const word = (random: () => number) => lexicon[Math.floor(lexicon.length * random() ** 3)] as string;
 
 /**
- * Generates passages of a document in invented words: half are function words, a quarter belong to the document's subject, and the rest are
- * arbitrary. Another `stream` generates other passages of the same document, such as questions.
+ * Generates passages of a document in invented words. Half of the words are function words, a quarter belong to the document's subject, and
+ * the rest are arbitrary. Another `stream` generates other passages of the same document, such as questions.
  */
 export function passage(document: number, stream = 0): () => string {
   const ofSubject = randomOf(document);

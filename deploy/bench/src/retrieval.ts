@@ -10,12 +10,12 @@ import type { BenchOptions } from './processes.ts';
 
 type Sizes = Omit<Base, 'tenantId'>;
 
-/** Knowledge bases of tenants that share a partition, in a separate schema. */
+/** Knowledge bases in one schema. Their tenants share a partition. */
 interface Stage {
   schema: string;
   title: string;
   bases: Sizes[];
-  /** The base of another tenant, which no query searches. */
+  /** Bases of other tenants. No query searches them. */
   others?: Sizes[];
 }
 
@@ -52,7 +52,7 @@ function stagesOf({ largest, others }: BenchOptions): Stage[] {
   return stages;
 }
 
-/** Measures searches with the service's own use case on a real PostgreSQL, exact and by the index. */
+/** Measures searches with the service's own use case on a real PostgreSQL: exact searches, and searches by the index. */
 export async function retrievalFigures(options: BenchOptions): Promise<Figure[]> {
   const { keptUrl } = options;
   if (keptUrl) return namedFor(part, await measure(keptUrl, options));
@@ -93,7 +93,7 @@ async function ofTenants(database: Database, bases: Sizes[]): Promise<Base[]> {
   return bases.map((sizes, at) => ({ ...sizes, tenantId: tenants[at] ?? 0 }));
 }
 
-/** Gives PostgreSQL enough memory for the indexes, like on a dedicated server. */
+/** Gives PostgreSQL as much memory for the indexes as a dedicated server would have. */
 async function giveMemory(servers: RunningServers): Promise<void> {
   const superuser = new Client({ connectionString: servers.superuserUrl });
   await superuser.connect();

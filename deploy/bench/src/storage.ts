@@ -21,8 +21,8 @@ const turns = 10;
 const passagesOfDocument = 60;
 
 /**
- * Measures the storage of a session of ten turns with its evaluation, and of an uploaded document, in each engine after all background
- * work. All units run in one process; several processes would store the same data.
+ * Measures how much each engine stores, after all background work, for a session of ten turns with its evaluation, and for an uploaded
+ * document. All units run in one process; several processes would store the same data.
  */
 export function storageFigures(options: BenchOptions): Promise<Figure[]> {
   return onServers(
@@ -55,7 +55,7 @@ export function storageFigures(options: BenchOptions): Promise<Figure[]> {
         bytes += Buffer.byteLength(text);
         await parsedDocument(owner, await uploadFile(owner, base, text), 120_000);
       }
-      /** Measures how much each engine grows during `work`, divided by the number of items. */
+      /** Measures how much each engine grows during `work`, divided by the number of items that `work` stores. */
       async function leftBy(count: number, work: () => Promise<unknown>): Promise<Reading> {
         await checker.rest();
         const before = await stored(servers);
@@ -131,7 +131,7 @@ async function asSuperuser(servers: RunningServers, work: (database: Database) =
   }
 }
 
-/** Returns the size in bytes of the files in a folder that match the pattern. */
+/** Returns the total size of those files in a folder that match the pattern, in bytes. */
 function sizeOf(folder: string, pattern: string): number {
   const files = globSync(pattern, { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);

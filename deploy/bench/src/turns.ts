@@ -27,9 +27,9 @@ interface System {
 /** The environment of the measured mesh. */
 interface TurnOptions extends BenchOptions {
   databaseUrl: string;
-  /** The processes of its servers, PostgreSQL first. Default: none. */
+  /** The processes of the mesh's servers, PostgreSQL first. Default: none. */
   servers?: Root[];
-  /** The goal for the mesh's CPU time per turn relative to LangGraph's Agent Server. */
+  /** The maximum CPU time per turn of the mesh, as a multiple of the CPU time of LangGraph's Agent Server. */
   overLangGraph: number;
 }
 
@@ -39,13 +39,13 @@ const length = 10;
 /** Number of turns before the measured ones in a long conversation, because the cost of a turn may grow with its history. */
 const before = 40;
 
-/** Number of turns after which V8 has compiled most of the code of a turn. */
+/** Number of turns after which V8 has compiled most of the code that a turn runs. */
 const warmUp = 1_500;
 
 /**
- * Measures the cost of a turn: CPU time, database, gRPC and memory, compared with the same network hops without Parley's work, and with
- * LangGraph's Agent Server. The systems are measured one after the other on the same model server, in new conversations. A client sends its
- * next message as soon as a reply has ended.
+ * Measures the cost of a turn: CPU time, database, gRPC and memory. Compares it with two other systems: the same network hops without
+ * Parley's work, and LangGraph's Agent Server. The systems are measured one after the other with the same model server, in new
+ * conversations. A client sends its next message as soon as a reply has ended.
  */
 export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Promise<Figure[]> {
   const { rounds, short, say, databaseUrl, servers = [], overLangGraph } = options;
@@ -69,13 +69,13 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
   };
 
   /**
-   * Measures `count` concurrent new conversations, repeatedly until there were enough turns.
-   * @param earlier turns of each conversation that are not measured
+   * Measures `count` concurrent new conversations. Repeats this until the system's minimum number of turns is reached.
+   * @param earlier the number of unmeasured turns at the start of each conversation
    */
   async function period(system: System, count: number, earlier = 0) {
     const turns = short ? 1 : length;
     const minTimes = short ? 0 : (system.minTurns ?? 0);
-    const rest = () => delay(short ? 20 : 300); // includes work after the reply in the cost of the turn
+    const rest = () => delay(short ? 20 : 300); // waits, so that the cost of a turn includes work after its reply
     const times: number[] = [];
     const used: Reading = {};
     let seconds = 0;
@@ -143,14 +143,14 @@ export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Prom
 
     show('rate', '/s', ({ ours }) => ours.rate);
     show("first chunk over the model's own, p50", 'ms', ({ ours, model }) => ours.p50 - model.p50);
-    // Some threads exist only in some rounds.
+    // Iterates over the threads of all rounds, because some threads exist only in some rounds.
     for (const name of new Set(measured.flatMap(({ ours }) => Object.keys(ours.used)))) {
       show(name, unitOf(name), ({ ours }) => ours.used[name] ?? 0);
     }
     for (const [index, other] of others.entries()) {
       const at = (each: Round) => each.others[index] as Period;
       const bound = other === langGraph && count === other.maxAtOnce ? { goal: overLangGraph } : {};
-      // The kernel counts CPU time in ticks; a short period may count none.
+      // The kernel counts CPU time in ticks. It may count no tick in a short period, so at least one tick is assumed.
       const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
       show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
       show(`first chunk of ${other.name} over the model's own, p50`, 'ms', (each) => at(each).p50 - each.model.p50);
@@ -179,7 +179,10 @@ function unitOf(name: string): Unit {
   return /^allocated|^written/u.test(name) ? 'KB' : '/turn';
 }
 
-/** Starts the skeleton in as many processes as the mesh: three with a database, otherwise one. @param roots the process of the database */
+/**
+ * Starts the skeleton in as many processes as the mesh: three with a database, otherwise one. @param roots the process of the database,
+ * which is counted too
+ */
 async function startSkeleton(modelUrl: string, databaseUrl: string, roots: Root[], parts: AsyncDisposableStack) {
   const pids: Root[] = [...roots];
   async function start(HOPS: string, NEXT_HOP = '') {

@@ -28,7 +28,7 @@ interface Spoken {
   fullMs: number;
 }
 
-/** Measures voice as its own process with eSpeak NG: time to first bytes, time of whole responses, requests per second, and memory. */
+/** Measures voice with eSpeak NG in its own process: time to first bytes, time of whole responses, requests per second, and memory. */
 export async function voiceFigures({ rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const voice = await startVoice();
   try {
@@ -85,7 +85,7 @@ async function startVoice() {
   await untilItAnswers(() => fetch(`${url}/health`), over.signal);
   let calls = 0;
 
-  /** Requests speech. Each call has its own client address and tenant, because both are throttled. */
+  /** Requests speech. Each call has a new client address and a new tenant, because addresses and tenants are throttled. */
   async function speak(route: string, text: string): Promise<Spoken> {
     calls += 1;
     const { token } = tokens.mint({ audience: 'voice', tenantId: calls });

@@ -12,8 +12,8 @@ const held = 4;
 type Nodes = Record<string, object>;
 
 /**
- * Measures the delay that a workflow adds to the first chunk of a plain turn: in total, for each node without a call, and for each model
- * call.
+ * Measures the delay that a workflow adds to the first chunk of a plain turn: in total, for each node without a model call, and for each
+ * model call.
  */
 export async function workflowsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
@@ -44,7 +44,7 @@ export async function workflowsFigures(options: BenchOptions): Promise<Figure[]>
   const messages = short ? 2 : 100;
   const times = async (name: keyof typeof systems) =>
     median(await oneByOne(messages, () => systems[name].firstChunkMs(content)));
-  /** Measures all variants alternately, so that other load of the machine affects them equally. */
+  /** Measures the variants one after the other, so that other load of the machine affects all of them equally. */
   async function round() {
     const plain = await times('plain');
     const alone = await times('writing');

@@ -1,5 +1,5 @@
-# Functions for the `install.sh` of a program that is built with Go. They use the user's own Go caches, so that the next checkout on this
-# machine only links. They build without cgo, so that the program also runs in an image that contains nothing else.
+# Functions for the `install.sh` of a program that is built with Go. The builds use the user's own Go caches, so that an install from
+# another checkout on this machine only links. They do not use cgo, so that the program also runs in an image that contains nothing else.
 command -v go >/dev/null || unavailable 'there is no Go'
 export CGO_ENABLED=0 GOFLAGS='-buildvcs=false -mod=mod' GOTOOLCHAIN=local
 

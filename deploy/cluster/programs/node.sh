@@ -1,10 +1,10 @@
-# node.sh FOLDER: becomes the process that holds the namespaces of a node. In these namespaces, what programs write to /var goes to FOLDER,
-# and what they write to /run stays in memory. FOLDER is also mounted as `/run/parley`, because the paths of sockets in the checkout could
-# be too long.
+# node.sh FOLDER: becomes the process that holds the namespaces of a node. In these namespaces, files that programs write to /var are stored
+# in FOLDER, and files that they write to /run stay in memory. FOLDER is also mounted as `/run/parley`, because the paths of sockets in the
+# checkout could be too long.
 set -eu
 cd "$1"
 mkdir -p var var.work
-# Without -n, mount creates the folder /run/mount of this machine.
+# Without -n, mount creates the folder /run/mount on this machine, outside the node.
 mount -n -t tmpfs -o mode=755 node-run /run
 mount -t overlay -o lowerdir=/var,upperdir=var,workdir=var.work node-var /var
 mkdir /run/parley

@@ -1,4 +1,4 @@
-# Joins the cgroup of the file in `$GROUP`, so that `down` finds this process and all its children. Then becomes the program in the
-# arguments.
+# Joins the cgroup, by writing this process's pid to the file `$GROUP`, so that `down` finds this process and all its children. Then
+# replaces itself by the program in the arguments.
 echo $$ >"$GROUP"
 exec "$@"

@@ -25,7 +25,7 @@ export function addonValues({ nodes, resolver }: { nodes: Node[]; resolver: stri
     dnsReplicas: nodes.length > 1 ? '2' : '1',
     corednsImage: images.coredns,
     metricsImage: images['metrics-server'],
-    // If pods can reach no DNS server of this machine, only names of the cluster resolve.
+    // If pods can reach no DNS server of this machine, DNS resolves only names of the cluster.
     forward: resolver === '' ? '' : 'forward . /etc/resolv.conf',
   };
 }

@@ -7,13 +7,13 @@ export const podsRange = '10.88.0.0/16';
 export const servicesRange = '10.96.0.0/16';
 export const apiPort = 6443;
 export const apiUrl = `https://${hostAddress}:${apiPort}`;
-/** The address of the API server's Service: always the first address of the range. */
+/** The address of the API server's Service: always the first address in the range of Services. */
 export const apiService = '10.96.0.1';
 export const dnsService = '10.96.0.10';
-/** One machine has no room for more nodes. */
+/** The maximum number of nodes of a cluster. One machine has no room for more. */
 export const maxNodes = 9;
 
-/** A node: a network and a mount namespace of this machine, connected to the bridge. */
+/** A node: a network namespace and a mount namespace of this machine, connected to the bridge. */
 export interface Node {
   name: string;
   address: string;

@@ -2,14 +2,14 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
 export interface Access {
-  /** The authority's certificate. Without this value, the server's certificate is not verified. */
+  /** The certificate of the authority that signs the server's certificate. Without this value, the server's certificate is not verified. */
   authority?: string;
   token?: string;
   /** A client certificate with its key. */
   client?: { cert: string; key: string };
 }
 
-/** Sends a GET request and returns the body. @throws Error unless the response is a 200 within two seconds */
+/** Sends a GET request and returns the body. @throws Error if no response with status 200 arrives within two seconds */
 export function get(url: string, { authority, token, client }: Access = {}): Promise<string> {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const tls = { ...(authority ? { ca: authority } : { rejectUnauthorized: false }), ...client };

@@ -9,7 +9,7 @@ export interface CertificateRequest {
   /** The name of the certificate's files, `<name>.crt` and `<name>.key`. */
   name: string;
   commonName: string;
-  /** The user's group. The API server and kubelets read groups from this field. */
+  /** The user's group. The API server and kubelets read groups from the certificate's organization. */
   organization?: string;
   usage: 'serverAuth' | 'clientAuth';
   /** A server's IP addresses and DNS names. */
@@ -65,7 +65,7 @@ export async function makeCertificates(
   const authority = ['-x509', '-subj', '/CN=parley-cluster', '-days', '365', '-keyout', 'ca.key', '-out', 'ca.crt'];
   const signsCertificates = ['-addext', 'keyUsage=critical,keyCertSign,digitalSignature'];
   await openssl('req', ...newKey, ...authority, ...signsCertificates);
-  // `ecparam` writes the older SEC1 format: the API server cannot read a public key from PKCS #8.
+  // `ecparam` writes the older SEC1 format. The API server needs this format, because it cannot read the public key of a PKCS #8 file.
   await openssl('ecparam', '-genkey', '-name', 'prime256v1', '-noout', '-out', 'service-accounts.key');
   await Promise.all(
     requests.map(async (request) => {

@@ -14,13 +14,15 @@ export interface Hierarchy {
 }
 
 /**
- * The cluster's CPU weight, counted in processes: when CPU time is scarce, the cluster gets as much as 20 processes outside any group. The
- * kernel treats a group like one process.
+ * The CPU weight of the cluster, in units of the weight of one process. When CPU time is scarce, the cluster gets as much of it as 20
+ * processes that are in no group. By default, the kernel gives a whole group the weight of one process.
  */
 const processorShare = 20;
 const needed = ['cpu', 'cpuset', 'memory', 'pids'];
 
-/** Parses `/proc/self/mountinfo`. Controllers of version 2 are not listed there, but in a file of the hierarchy. */
+/**
+ * Parses `/proc/self/mountinfo`. This file does not list the controllers of a hierarchy of version 2; a file in that hierarchy lists them.
+ */
 export function parseHierarchies(mountinfo: string): Hierarchy[] {
   return mountinfo.split('\n').flatMap((line): Hierarchy[] => {
     const [mount = '', filesystem = ''] = line.split(' - ');
@@ -44,8 +46,8 @@ export function findHierarchies(): Hierarchy[] {
 }
 
 /**
- * Returns the controllers that a kubelet needs and that no hierarchy of version 1 has. Version 2 does not count: its controllers would have
- * to be enabled for the cluster's groups, which this package does not do.
+ * Returns the controllers that a kubelet needs but no hierarchy of version 1 has. Version 2 does not count: its controllers work only if
+ * they are enabled for the cluster's groups, and this package does not enable them.
  */
 export function missingControllers(hierarchies: Hierarchy[]): string[] {
   const present = hierarchies.filter(({ version }) => version === 1).flatMap(({ controllers }) => controllers);
@@ -53,8 +55,8 @@ export function missingControllers(hierarchies: Hierarchy[]): string[] {
 }
 
 /**
- * Returns the hierarchy that is used to find all processes of the cluster: a process stays in its group even when it leaves its parent,
- * session or namespaces.
+ * Returns the hierarchy that is used to find all processes of the cluster. A process stays in its group even when it gets another parent,
+ * session or namespace.
  */
 function trackingHierarchy(hierarchies: Hierarchy[]): Hierarchy | undefined {
   return hierarchies.find(({ controllers }) => controllers.includes('pids'));
@@ -76,11 +78,11 @@ export function makeGroups(names: string[], hierarchies = findHierarchies()): st
   return join(trackingHierarchy(hierarchies)?.folder ?? '', clusterGroup, 'system/cgroup.procs');
 }
 
-/** @returns the folder of the group */
+/** Makes one group in one hierarchy. @returns the folder of the group */
 function makeGroup({ folder, version }: Hierarchy, name: string): string {
   const group = join(folder, name);
   if (!existsSync(group)) mkdirSync(group);
-  // A new group of version 1 has no processors assigned, and then accepts no process.
+  // A new group of version 1 has no assigned processors, and accepts no process until processors are assigned.
   if (version === 1) for (const file of ['cpuset.cpus', 'cpuset.mems']) inherit(group, file);
   return group;
 }
@@ -124,7 +126,7 @@ function clusterProcesses(hierarchies: Hierarchy[]): number[] {
   });
 }
 
-/** Kills all processes of the cluster, including those of pods, and removes its groups. @throws Error if processes do not end */
+/** Kills all processes of the cluster, including those of pods. Then removes the cluster's groups. @throws Error if processes do not end */
 export async function endGroups(): Promise<void> {
   const deadline = Date.now() + 30_000;
   const hierarchies = findHierarchies();
@@ -145,7 +147,10 @@ function kill(pid: number): void {
   }
 }
 
-/** @returns whether all groups were removed: a group whose last process is still ending cannot be removed yet */
+/**
+ * Removes all groups that can be removed. A group cannot be removed while its last process is still ending.
+ * @returns whether all groups were removed
+ */
 function removeGroups(hierarchies: Hierarchy[]): boolean {
   let done = true;
   for (const group of hierarchies.flatMap(({ folder }) => groupsBelow(join(folder, clusterGroup)))) {

@@ -57,9 +57,9 @@ export async function up(nodes: Node[], options: ClusterOptions): Promise<void> 
 }
 
 /**
- * Reports whether a cluster with these nodes is up. A cluster whose start was killed does not count, nor one whose programs have all ended,
- * as after a restart of the machine.
- * @throws Error if the cluster is up with other nodes, or only in part
+ * Reports whether a cluster with these nodes is up. Two kinds of clusters do not count: one whose start was killed, and one whose programs
+ * have all ended, as they do when the machine restarts.
+ * @throws Error if the cluster is up with another number of nodes, or if only some of its programs run
  */
 function isUp(nodes: Node[], folders: ClusterFolders): boolean {
   if (!isMarkedUp(folders)) return false;
@@ -85,7 +85,10 @@ export async function down(options: ClusterOptions): Promise<Removed | undefined
   });
 }
 
-/** @throws Error if another checkout's cluster is up: a machine has only one bridge, one set of ports and one cgroup for clusters */
+/**
+ * Checks that no other checkout's cluster is up, because a machine has only one bridge, one set of ports and one cgroup for clusters.
+ * @throws Error if another checkout's cluster is up
+ */
 function refuseOther({ state }: ClusterFolders): void {
   const other = standingCluster();
   if (other !== undefined && other !== state)
@@ -99,7 +102,7 @@ async function start(nodes: Node[], options: ClusterOptions): Promise<void> {
   await keepTraces(folders);
   keepSysctls(sysctlsOf(folders));
   const stop = new AbortController();
-  /** Unlike Promise.all, waits for all promises, so that nothing starts after another start has failed. */
+  /** Waits for all promises, unlike Promise.all, so that no start is still running when this function rejects. */
   const together = async (work: Promise<unknown>[]) => {
     for (const each of work) each.catch((error: unknown) => stop.abort(error));
     await Promise.allSettled(work);
@@ -198,7 +201,7 @@ export function ask({ state }: Pick<ClusterFolders, 'state'>, path: string): Pro
 export interface ClusterState {
   /** Whether `up` has completed. */
   isComplete: boolean;
-  /** Names of programs that should run and do not. */
+  /** Names of programs that should run but do not. */
   stopped: string[];
   nodes: Readiness[];
   pods: Readiness[];
@@ -218,12 +221,12 @@ export async function status(folders: ClusterFolders): Promise<ClusterState | un
 
 const programsOf = (nodes: Node[]) => [...controlPlane, ...nodes.flatMap(programsOfNode)];
 
-/** Returns the names of programs that should run and do not. */
+/** Returns the names of programs that should run but do not. */
 function stopped(folders: Pick<ClusterFolders, 'state'>): string[] {
   return programsOf(readNodes(folders)).filter((name) => findProgram(folders, name) === undefined);
 }
 
-/** Waits until all nodes and all pods are ready. @throws Error that names what is not ready in time */
+/** Waits until all nodes and all pods are ready. @throws Error if they are not ready in time; the error names those that are not ready */
 async function untilReady(folders: ClusterFolders, signal: AbortSignal): Promise<void> {
   const readySignal = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   for (;;) {

@@ -17,8 +17,8 @@ const flags = (values: Record<string, string | number | boolean>) =>
   Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 
 /**
- * Returns etcd's flags. etcd requires client certificates, because all users of this machine reach its ports. It does not sync to disk,
- * because `down` deletes its data anyway.
+ * Returns etcd's flags. etcd requires client certificates, because every user of this machine can reach its ports. It does not sync to
+ * disk, because `down` deletes its data anyway.
  */
 export function etcdArgs(
   { certificates }: Pick<ControlPlaneFiles, 'certificates'>,
@@ -47,7 +47,7 @@ export function etcdArgs(
     'peer-key-file': key,
     'peer-trusted-ca-file': authority,
     'peer-client-cert-auth': true,
-    // The gateway would connect to etcd with the server's certificate, which is not a client's.
+    // etcd's gateway would connect to etcd with the server's certificate, but etcd accepts only clients' certificates.
     'enable-grpc-gateway': false,
     'unsafe-no-fsync': true,
     'auto-compaction-retention': 1,
@@ -85,7 +85,7 @@ export function apiServerArgs({ certificates, tokens }: ControlPlaneFiles, etcdP
     'kubelet-client-key': key('kubelet-client'),
     'kubelet-certificate-authority': certificate('ca'),
     'kubelet-preferred-address-types': 'InternalIP',
-    // The API server runs outside the nodes, so it calls aggregated APIs at their pods' addresses instead of through Services.
+    // The API server runs outside the nodes, so it calls aggregated APIs directly at the addresses of their pods, not through Services.
     'enable-aggregator-routing': true,
     'requestheader-client-ca-file': certificate('ca'),
     'requestheader-allowed-names': 'front-proxy',

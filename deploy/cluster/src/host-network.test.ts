@@ -5,7 +5,7 @@ import test from 'ava';
 const unshare = ['unshare', ...(process.geteuid?.() === 0 ? [] : ['--map-root-user']), '--net', '--mount'];
 const command = 'mount -t sysfs sysfs /sys && exec "$@"';
 
-/** Runs a module in a network of its own, with the functions of `host-network.ts`. @returns what it prints */
+/** Runs a module in a new network namespace, with the functions of `host-network.ts`. @returns the output of the module */
 function inOwnNetwork(...program: string[]) {
   const module = `
     import { execFileSync } from 'node:child_process';
@@ -25,7 +25,7 @@ const networkTest = inOwnNetwork("ip('link add x type bridge')").status === 0 ? 
 
 networkTest('a bridge has an owner as soon as it has its name', (t) => {
   const { lines } = inOwnNetwork(
-    "ip('link add parley0-new type bridge'); // of a process that was killed",
+    "ip('link add parley0-new type bridge'); // a killed process made it",
     "await makeBridge('/checkout/run', signal);",
     'print(standingCluster());',
     "await removeHostNetwork('/no/nft');",

@@ -6,9 +6,9 @@ import { setSysctl } from './sysctls.ts';
 
 const table = 'parley_cluster';
 
-/** The name of the bridge while it has no owner yet. */
+/** The name that the bridge has before it gets an owner. */
 const draftBridge = `${bridge}-new`;
-/** The limit of the kernel (IFALIASZ, without the terminating zero). */
+/** The kernel's limit for the length of a link's alias (IFALIASZ, without the terminating zero). */
 const maxAliasBytes = 255;
 
 const isThere = (link: string) => existsSync(`/sys/class/net/${link}`);
@@ -28,8 +28,8 @@ export function hasBridge(): boolean {
 }
 
 /**
- * Creates the bridge. A machine has only one, so only one cluster can be up. The bridge gets its name last, so that it has an owner even
- * if this process is killed meanwhile.
+ * Creates the bridge. A machine has only one, so only one cluster can be up. The bridge gets its final name last, so that a bridge with
+ * this name always has an owner, even if this process is killed.
  * @param owner the state folder, stored as the bridge's alias
  * @throws UnavailableError if the path of the folder is too long for an alias
  */
@@ -39,16 +39,16 @@ export async function makeBridge(owner: string, signal: AbortSignal): Promise<vo
       `the path ${owner} has more than ${maxAliasBytes} bytes: use a checkout with a shorter path`,
     );
   const ip = (...args: string[]) => exec('ip', ['link', ...args], { signal });
-  await removeLink(draftBridge); // left by a process that was killed
+  await removeLink(draftBridge); // a killed process may not have removed the draft bridge
   await ip('add', draftBridge, 'type', 'bridge');
   await ip('set', draftBridge, 'alias', owner);
   await ip('set', draftBridge, 'name', bridge);
 }
 
 /**
- * Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. Drops connections from hosts of other
- * networks to the cluster: otherwise, Linux would accept packets for the bridge's address from every link, and forward packets to nodes and
- * pods.
+ * Gives this machine its address on the bridge, and masquerades traffic from pods to other networks. Drops connections to the cluster from
+ * hosts of other networks: by default, Linux would accept packets for the bridge's address from every link, and would forward packets to
+ * nodes and pods.
  */
 export async function makeHostNetwork(nft: string, signal: AbortSignal): Promise<void> {
   const ip = (...args: string[]) => exec('ip', args, { signal });
@@ -81,7 +81,7 @@ export async function connectNode(node: Node, pid: number, signal: AbortSignal):
   await ip('route', 'add', pods, 'via', address, 'dev', bridge);
 }
 
-/** Routes this machine's traffic to Services through a node. */
+/** Routes this machine's traffic to Services through the given node. */
 export async function routeServices({ address }: Node, signal: AbortSignal): Promise<void> {
   await exec('ip', ['route', 'replace', servicesRange, 'via', address, 'dev', bridge], { signal });
 }
@@ -93,7 +93,7 @@ export async function removeHostNetwork(nft: string): Promise<void> {
   if (existsSync(nft)) await exec(nft, ['delete', 'table', 'ip', table]).catch(() => undefined); // the table does not exist
 }
 
-/** Removes a link if it exists. The kernel may remove it at the same time, when the namespace of its other end disappears. */
+/** Removes a link if it exists. The kernel may remove the link at the same time, because the namespace at its other end has disappeared. */
 async function removeLink(link: string): Promise<void> {
   for (let attempt = 0; isThere(link); attempt++) {
     await exec('ip', ['link', 'delete', link]).catch((error: unknown) => {

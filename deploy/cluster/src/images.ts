@@ -3,7 +3,8 @@ import { ctr } from './node.ts';
 import { readNodes } from './nodes.ts';
 
 /**
- * Imports the images of an archive on every node under their names in the archive. `docker save` and buildah write such archives.
+ * Imports the images in an archive into every node. Each image keeps its name from the archive. `docker save` and buildah write such
+ * archives.
  * @throws Error if a node does not run
  */
 export async function importImages(folders: ClusterFolders, archive: string, signal: AbortSignal): Promise<void> {

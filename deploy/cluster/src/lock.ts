@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The lock of all checkouts on this machine: bridge, addresses and control group exist once. Only root can write to its folder. */
+/**
+ * The lock that all checkouts on this machine share, because the bridge, the addresses and the control group exist only once. Only root can
+ * write to the lock's folder.
+ */
 export const machineLock = '/run/parley-cluster.lock';
 
 /**
  * Runs `work` while no other process on this machine holds the lock of this file. The lock is held until `work` has settled, even if
- * `signal` is aborted meanwhile, and is released when this process ends.
+ * `signal` is aborted earlier. It is also released when this process ends.
  * @throws the reason of `signal` if it is aborted before `work` begins
  */
 export async function exclusively<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -24,9 +27,9 @@ export async function exclusively<T>(file: string, signal: AbortSignal, work: ()
   }
 }
 
-/** Locks an open file. This process shares the open file with `flock`, so the lock remains when `flock` has ended. */
+/** Locks an open file. `flock` locks the file that this process has opened, so the lock remains when `flock` has ended. */
 async function acquire(lock: number, signal: AbortSignal): Promise<void> {
-  // The child has its own process group, so that Ctrl-C reaches `flock` only through `signal`.
+  // The child has its own process group, so that Ctrl-C does not reach `flock` directly, but only as an abort of `signal`.
   const child = spawn('flock', ['3'], { stdio: ['ignore', 'ignore', 'inherit', lock], detached: true, signal });
   const [code] = await once(child, 'close').catch((error: unknown) => {
     signal.throwIfAborted();

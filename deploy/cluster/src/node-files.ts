@@ -14,7 +14,10 @@ export const ports = { kubeletHealth: 10_248, proxyHealth: 10_256, routerHealth:
 /** Returns the control group of a node's pods. kubelet creates its own groups inside it. */
 export const groupOf = ({ name }: Node) => `${clusterGroup}/${name}`;
 
-/** Returns containerd's configuration. `restrict_oom_score_adj`: a container without CAP_SYS_RESOURCE cannot lower out-of-memory scores. */
+/**
+ * Returns containerd's configuration. With `restrict_oom_score_adj`, containerd does not lower out-of-memory scores. It could not lower
+ * them if this machine is a container without CAP_SYS_RESOURCE.
+ */
 export function containerdConfig({ cniPlugins }: { cniPlugins: string }): string {
   return `version = 2
 root = "${inside}/containerd/root"
@@ -37,13 +40,13 @@ state = "${inside}/containerd/state"
 `;
 }
 
-/** The file exists if the kernel has IPv6. */
+/** The file of the setting that disables IPv6. It exists only if the kernel has IPv6. */
 export const ipv6Setting = '/proc/sys/net/ipv6/conf/all/disable_ipv6';
 
 /**
- * Returns the CNI configuration. Pods have no IPv6 addresses, not even link-local ones, because kube-router enforces NetworkPolicies for
- * IPv4 alone (`--enable-ipv6=false`). A pod can send only from its own MAC address. Nodes do not masquerade, because NetworkPolicies match
- * the pods' own addresses; this machine masquerades traffic to other networks.
+ * Returns the CNI configuration. Pods have no IPv6 addresses, not even link-local ones, because kube-router enforces NetworkPolicies only
+ * for IPv4 (`--enable-ipv6=false`). A pod can send only from its own MAC address. Nodes do not masquerade, because NetworkPolicies match
+ * the pods' own addresses. This machine masquerades the pods' traffic to other networks.
  */
 export function cniConfig({ pods }: Node, { hasIpv6 }: { hasIpv6: boolean }): string {
   const ipam = {
@@ -86,7 +89,7 @@ export function kubeletConfig(node: Node): string {
       clusterDNS: [dnsService],
       resolvConf: `${inside}/resolv.conf`,
       volumePluginDir: `${inside}/volume-plugins`,
-      // Low limits, because the disk is shared with everything else on this machine.
+      // The thresholds for evicting pods are low, because the disk is shared with everything else on this machine.
       evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
       imageGCHighThresholdPercent: 100,
       imageGCLowThresholdPercent: 99,
@@ -107,7 +110,10 @@ export function kubeletArgs({ name, address }: Node): string[] {
   ];
 }
 
-/** Returns kube-proxy's configuration. It leaves the limits of connection tracking unchanged, because they apply to the whole machine. */
+/**
+ * Returns kube-proxy's configuration. With it, kube-proxy does not change the limits of connection tracking, because they apply to the
+ * whole machine.
+ */
 export function proxyConfig({ name, address }: Node): string {
   return JSON.stringify(
     {
@@ -119,7 +125,8 @@ export function proxyConfig({ name, address }: Node): string {
       healthzBindAddress: `${address}:${ports.proxyHealth}`,
       metricsBindAddress: `${address}:10249`,
       clientConnection: { kubeconfig: `${inside}/kube-proxy.kubeconfig` },
-      // Traffic that does not come from this bridge, such as this machine's, is masqueraded, so that responses return through this node.
+      // Masquerades traffic that does not come from the pods' bridge, for example from this machine, so that responses return through this
+      // node.
       detectLocalMode: 'BridgeInterface',
       detectLocal: { bridgeInterface: podBridge },
       conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -145,7 +152,10 @@ export function routerArgs({ name }: Node): string[] {
   ];
 }
 
-/** Returns a resolv.conf with the DNS servers that pods can also reach. In a pod, a loopback address would be the pod's own. */
+/**
+ * Returns a resolv.conf with those of the machine's DNS servers that pods can reach. Loopback addresses are omitted: in a pod, such an
+ * address would be the pod itself.
+ */
 export function resolvConf(machines: string): string {
   const servers = [...machines.matchAll(/^nameserver\s+(\S+)/gmu)].flatMap(([, server = '']) =>
     isIPv4(server) && !server.startsWith('127.') ? [server] : [],

@@ -100,7 +100,7 @@ export async function startKubelet(run: Run, node: Node): Promise<void> {
   ]);
 }
 
-/** Starts kube-router, which enforces NetworkPolicies. It ends at once if its node is not registered yet. */
+/** Starts kube-router, which enforces NetworkPolicies. Its node must be registered, otherwise kube-router ends at once. */
 export async function startRouter(run: Run, node: Node): Promise<void> {
   await startIn(run, node, 'kube-router', [command(run.tools, 'kube-router'), ...routerArgs(node)], ports.routerHealth);
 }

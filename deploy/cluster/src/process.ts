@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { findProcess, type Program, startProgram } from '@parley/servers/server';
 import { type ProgramName, programFolder, scriptsFolder } from './programs.ts';
 
-/** What every start of a program needs. */
+/** The data that every start of a program needs. */
 export interface Run {
   tools: string;
   state: string;
@@ -13,7 +13,7 @@ export interface Run {
 
 /**
  * Returns the folder of a running program, with its log and its record.
- * @param name the program's name, for a node's program preceded by the node's name
+ * @param name the program's name; for a program of a node, `<node>-<program>`
  */
 export function homeOf({ state }: Pick<Run, 'state'>, name: string): string {
   return join(state, 'programs', name);

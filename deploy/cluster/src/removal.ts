@@ -12,15 +12,17 @@ import { unmarkUp } from './up-mark.ts';
 import { readJson, writeJson } from './whole-file.ts';
 
 export interface Removed {
-  /** Differences between this machine and its state before `up`; undefined if that state is not known. */
+  /** Differences between this machine's state now and before `up`; undefined if one of the two states could not be read. */
   differences?: string[];
-  /** Errors of steps that failed without leaving a process or a network of the cluster. */
+  /**
+   * The errors of failed steps. All processes and networks of the cluster were removed nevertheless; otherwise the removal itself fails.
+   */
   failures: string[];
 }
 
-/** What a removal does to this machine. */
+/** The steps of a removal, which change or read the state of this machine. */
 export interface Steps {
-  /** Stops the processes of an installation outside the cluster. */
+  /** Stops an installation's processes that run outside the cluster. */
   leave(): Promise<void>;
   endProcesses(): Promise<void>;
   removeNetwork(): Promise<void>;
@@ -49,11 +51,11 @@ function stepsOf({ folders, signal, say }: ClusterOptions): Steps {
   };
 }
 
-/** Collects the errors of steps, so that a failing step does not prevent the others. */
+/** Collects the errors of steps, so that the other steps run even if one fails. */
 class Attempts {
   readonly failures: string[] = [];
 
-  /** @returns the result of the step; undefined if it fails */
+  /** Runs a step. @returns its result; undefined if it fails */
   async run<T>(step: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await step();
@@ -65,10 +67,10 @@ class Attempts {
 }
 
 /**
- * Removes a cluster, or what a killed `up` or `down` has left of one, with its data.
- * @returns undefined if there was nothing
- * @throws the reason of `signal` if it is aborted before the cluster itself is changed; Error if a process or the network of the cluster
- * remains, and with it the state folder
+ * Removes a cluster with its data, or what remains of a cluster whose `up` or `down` was killed.
+ * @returns undefined if there was nothing to remove
+ * @throws the reason of `signal` if it is aborted before the cluster itself is changed
+ * @throws Error if a process or the network of the cluster remains; the state folder then remains, too
  */
 export async function clear(options: ClusterOptions, steps = stepsOf(options)): Promise<Removed | undefined> {
   const { folders, signal } = options;
@@ -76,7 +78,7 @@ export async function clear(options: ClusterOptions, steps = stepsOf(options)): 
   if (!hasBridge() && !existsSync(state)) return undefined;
   const attempts = new Attempts();
   await attempts.run(steps.leave);
-  signal.throwIfAborted(); // an installation may still run; from here on, the removal runs to its end
+  signal.throwIfAborted(); // while an installation still runs, the removal can be aborted; after this line it cannot
   unmarkUp(folders);
   const before = await attempts.run(() => readTraces(folders));
   if (!(await undo(steps, attempts))) throw new Error(attempts.failures.join('\n'));
@@ -85,14 +87,14 @@ export async function clear(options: ClusterOptions, steps = stepsOf(options)): 
   return { failures: attempts.failures, ...(before && after && { differences: differences(before, after) }) };
 }
 
-/** Undoes a failed start. Keeps the state folder, because it contains the logs. @returns errors of steps that failed */
+/** Undoes a failed start. Keeps the state folder, because it contains the logs. @returns the errors of the steps that failed */
 export async function undoStart(options: ClusterOptions): Promise<string[]> {
   const attempts = new Attempts();
   await undo(stepsOf(options), attempts);
   return attempts.failures;
 }
 
-/** @returns whether no process and no network of the cluster remains */
+/** Ends the processes, removes the network and restores the kernel settings. @returns whether processes and network were removed */
 async function undo(steps: Steps, attempts: Attempts): Promise<boolean> {
   const earlier = attempts.failures.length;
   await attempts.run(steps.endProcesses);

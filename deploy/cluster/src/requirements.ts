@@ -9,21 +9,23 @@ import { notInstalled } from './programs.ts';
 /** The properties of a machine that a cluster depends on. */
 export interface Machine {
   platform: string;
-  /** The effective user id. `capabilities`: a bit set. */
+  /** The effective user id. */
   uid: number;
+  /** The effective capabilities of the process, as a bit set. */
   capabilities: bigint;
-  /** Controllers that are missing in all hierarchies of control groups of version 1. */
+  /** The controllers that no hierarchy of control groups of version 1 has. */
   missingControllers: string[];
-  /** What was tried on this machine and failed, each with its error. */
+  /** The operations that were tried on this machine and failed, each with its error. */
   failures: string[];
   /** Reports whether PATH contains the program. */
   has(program: string): boolean;
   /** The output of `go version`; undefined if there is no Go, or if no program needs to be built. */
   goVersion: string | undefined;
-  /** Whether programs must still be built with Go and `go version` can be run. `unpacks`: whether packages must still be unpacked. */
+  /** Whether programs must still be built with Go and `go version` can be run. */
   builds: boolean;
+  /** Whether packages must still be unpacked. */
   unpacks: boolean;
-  /** The IPv4 addresses of this machine's other network interfaces. */
+  /** The IPv4 addresses of all network interfaces of this machine except the cluster's bridge. */
   addresses: { interface: string; address: string }[];
 }
 
@@ -69,7 +71,7 @@ function isRecent(version: string | undefined): boolean {
   return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= oldestGo);
 }
 
-/** Reads the properties of this machine, and tries what cannot be read. */
+/** Reads the properties of this machine. Tries operations to find out the properties that cannot be read. */
 export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<Machine> {
   const open = notInstalled(tools);
   const isLinux = process.platform === 'linux';
@@ -79,7 +81,10 @@ export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<M
   const uid = process.geteuid?.() ?? -1;
   const controllers = isLinux ? missingControllers(findHierarchies()) : [];
   const failures: string[] = [];
-  /** Tries something, unless a program that it needs is missing: missing programs are reported anyway. */
+  /**
+   * Calls `work` and records its failure. If a program that it needs is missing, does nothing, because missing programs are reported
+   * separately.
+   */
   const tried = async <T>(what: string, needs: string[], work: () => Promise<T>): Promise<T | undefined> => {
     if (!isLinux || !['setpriv', ...needs].every(has)) return undefined;
     return work().catch((error: unknown) => void failures.push(`${what}: ${lastLine(error)}`));
@@ -105,12 +110,14 @@ export async function lookAtMachine({ tools, state }: ClusterFolders): Promise<M
   };
 }
 
-/** Mounts what a node mounts (`node.sh`) in a mount namespace that ends at once. @throws Error if a mount fails */
+/**
+ * Makes the same mounts as `node.sh` makes for a node, in a mount namespace that exists only for this test. @throws Error if a mount fails
+ */
 async function tryMounts(parent: string): Promise<void> {
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, 'try-'));
   const overlay = 'mount -n -t overlay -o lowerdir=/var,upperdir=upper,workdir=work try /var';
-  // Without -n, mount creates the folder /run/mount.
+  // Without -n, mount creates the folder /run/mount on this machine.
   const script = `cd "$1" && mkdir upper work && mount -n -t tmpfs try /run && ${overlay}`;
   try {
     await exec('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', folder]);

@@ -37,12 +37,12 @@ function readState(): SysctlState {
   return { values, links: readdirSync('/sys/class/net') };
 }
 
-/** Stores the values before a cluster changes them. */
+/** Stores this machine's values of the settings before a cluster changes them. */
 export function keepSysctls(file: string): void {
   writeJson(file, { before: readState() } satisfies Kept);
 }
 
-/** Stores the values that the cluster has set, which later show whether another program has changed them again. */
+/** Stores the values that the cluster has set. Later, the stored values show which values another program has changed since. */
 export function keepSetSysctls(file: string): void {
   const kept = readJson<Kept>(file);
   if (kept) writeJson(file, { ...kept, set: readState().values } satisfies Kept);
@@ -56,8 +56,9 @@ export function restoreSysctls(file: string): void {
 }
 
 /**
- * Returns the values to restore. Omits a value that another program has changed since the cluster set it, and forwarding if there are new
- * network interfaces: for example, a container runtime that started meanwhile needs forwarding, and found it switched on.
+ * Returns the values to restore. Omits a value that another program has changed since the cluster set it. Also omits forwarding if there
+ * are new network interfaces: for example, a container runtime that started after the cluster needs forwarding, which was already switched
+ * on.
  */
 export function valuesToRestore({ before, set }: Kept, now: SysctlState): Values {
   const hasNewLinks = now.links.some((link) => !before.links.includes(link));

@@ -26,7 +26,7 @@ const folders = [
   '/var/log/pods',
 ];
 
-/** Folders and files of builds in /var/tmp, where every user could read them. */
+/** The names of folders and files that image builds may create in /var/tmp, where every user could read them. */
 const buildFiles = /^(?:buildah|container_images|storage)/u;
 
 const legacyTables = '/proc/net/ip_tables_names';
@@ -98,7 +98,7 @@ function valueOf(file: string): string[] {
   }
 }
 
-/** Compares two states, with one line for each difference: `+` was added, `-` was removed. */
+/** Compares two states. Returns one line for each difference: `+` marks what was added, `-` what was removed. */
 export function differences(before: Traces, after: Traces): string[] {
   return Object.keys({ ...before, ...after }).flatMap((kind) => {
     const [was, is] = [new Set(before[kind]), new Set(after[kind])];

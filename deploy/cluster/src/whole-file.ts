@@ -7,7 +7,10 @@ export function writeJson(file: string, value: unknown): void {
   renameSync(draft, file);
 }
 
-/** Returns the value of a file of `writeJson`; undefined if there is no file. @throws Error that names the file if it is not JSON */
+/**
+ * Returns the value of a file that `writeJson` has written; undefined if there is no file.
+ * @throws Error that names the file if the file is not JSON
+ */
 export function readJson<T>(file: string): T | undefined {
   if (!existsSync(file)) return undefined;
   try {

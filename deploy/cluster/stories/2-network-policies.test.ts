@@ -80,7 +80,7 @@ clusterStory('each unit reaches what the chart names for it, and nothing else', 
     await cluster.upgrade({ 'networkPolicy.enabled': false });
     t.teardown(() => cluster.upgrade());
   }
-  // The next story creates a namespace with the same name, so this story waits until its own is removed.
+  // The next story creates a namespace with the same name, so this story waits until its own namespace is removed.
   t.teardown(() => kubectl.run(['delete', 'namespace', 'strangers', '--ignore-not-found', '--timeout=120s']));
   const stranger = await startStranger(t, cluster);
   const ofStranger = await listenIn(t, stranger);
@@ -88,7 +88,8 @@ clusterStory('each unit reaches what the chart names for it, and nothing else', 
   const all = [...(await targets(cluster, await startWorld(t))), ...ofStranger];
   let [tried, reached] = [0, 0];
   for (const unit of units) {
-    // This pod is not the unit's own target, so connections between two pods of the same unit are tested, too.
+    // Connects from the first pod of a unit. The unit's own target is its last pod, so connections between two pods of the same unit are
+    // tested, too.
     const pod = (await kubectl.pods(unit.name)).find(isReady);
     // If a policy admits everybody to a port, kube-router also lets the policy's own pods connect to that port.
     const others = all.filter((target) => target.name !== `${unit.name} public`);

@@ -9,7 +9,7 @@ import { metricsOf, sumOf } from './support/metrics.ts';
 import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 
 const secret = 'parley-mesh';
-/** Twice the two minutes in which all pods get a changed Secret according to the operators' manual, for busy machines. */
+/** Twice the two minutes that the operators' manual allows for all pods to receive a changed Secret, because test machines may be busy. */
 const mountedWithinMs = 240_000;
 
 const plainRequest = `
@@ -20,14 +20,14 @@ socket.on('data', (bytes) => { answer += bytes.toString('latin1'); });
 socket.on('error', () => undefined).on('close', () => console.log(JSON.stringify(answer)));
 setTimeout(() => socket.destroy(), 5_000).unref();`;
 
-/** Sends session an HTTP request without TLS from a gateway's pod, and returns the response. */
+/** Sends an HTTP request without TLS from a gateway's pod to the session service, and returns the response. */
 async function plainAnswer({ kubectl }: Cluster): Promise<string> {
   const [gateway] = await kubectl.pods('gateway');
   const host = `parley-session-rpc.${kubectl.namespace}.svc`;
   return JSON.parse(await kubectl.run(['exec', gateway?.metadata.name ?? '', '--', 'node', '-e', plainRequest, host]));
 }
 
-/** Resolves when the processes of all pods use a certificate. @returns the time that this took, in seconds */
+/** Resolves when the processes of all pods use the given certificate. @returns the time until then, in seconds */
 async function usedByAll({ kubectl }: Cluster, { cert }: TestCertificate): Promise<number> {
   const begun = performance.now();
   const expiresAt = new X509Certificate(cert).validToDate.getTime() / 1000;
@@ -58,7 +58,7 @@ async function setCertificate(
   });
 }
 
-/** Turns encryption on or off by the steps of the operators' manual: all units are stopped first. */
+/** Switches encryption on or off with the steps of the operators' manual. All units are stopped first. */
 async function change(cluster: Cluster, set: Record<string, unknown>): Promise<void> {
   const units = 'app.kubernetes.io/instance=parley,app.kubernetes.io/component!=operator';
   await cluster.kubectl.run(['scale', 'deployment', '--selector', units, '--replicas=0']);
@@ -84,7 +84,8 @@ clusterStory(
 
     const traffic = await startTraffic(cluster.url);
     t.teardown(() => traffic.leave());
-    // Each step has its own certificate. When a process reports the expiry of this certificate, it has read the authorities, too.
+    // Each step has a different certificate. A process that reports the expiry of a step's certificate has also read the authorities of
+    // that step.
     const steps: [string, TestCertificate, TestAuthority[]][] = [
       ['a new certificate of the same authority', old.issue(names, 21), [old]],
       ['both authorities', old.issue(names, 22), [old, next]],

@@ -79,7 +79,7 @@ clusterStory('an upgrade to the commit before and back loses no request', 60, as
   }
 });
 
-/** Returns the commit before the last one that changed a unit. */
+/** Returns the parent of the last commit that changed a unit. */
 function changedBefore(): string {
   const sources = ['gateway', 'services', 'protos', ':!*.md', ':!*.test.ts'];
   return execFileSync('git', ['log', '-1', '--format=%H^', '--', ...sources], { cwd: root, encoding: 'utf8' }).trim();

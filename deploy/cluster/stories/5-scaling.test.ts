@@ -1,4 +1,5 @@
-// The number of processes grows and shrinks under load: of each unit by hand, and of gateway and session also by HorizontalPodAutoscalers.
+// The number of processes grows and shrinks under load. Each unit is scaled by hand; gateway and session are also scaled by
+// HorizontalPodAutoscalers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { unitNames } from '@parley/units';
 import { isReady, type Kubectl, readySince } from '../src/install/kubectl.ts';
@@ -9,11 +10,11 @@ import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 const [minReplicas, maxReplicas, usual] = [1, 4, 2];
 /** The maximum time from a new pod's readiness to its first call, as the chart's README states it. */
 const callsWithinMs = 30_000;
-/** Long enough for callers that spread their calls to call all pods of a unit. */
+/** This time is long enough for every pod of a unit to receive calls, because callers spread their calls over the pods. */
 const shareMs = 20_000;
 /**
- * The CPU request with which HorizontalPodAutoscalers compare the usage of pods. Idle pods use far less; the installation's own requests
- * are as small as the usage of idle pods.
+ * The CPU request to which HorizontalPodAutoscalers compare the usage of pods. Idle pods use far less than this. The installation's own
+ * requests are too small for this test: idle pods use as much as they request.
  */
 const requestedCpu = '200m';
 /** Units that other units call all the time during conversations. */
@@ -41,7 +42,7 @@ async function untilCalled(kubectl: Kubectl, unit: string, known: ReadonlySet<st
   }
 }
 
-/** Returns the share of the unit's calls that each of its pods receives, measured for a while. */
+/** Counts the calls of a unit for 20 seconds. Returns the share of these calls that each of the unit's pods received. */
 async function sharesOf(kubectl: Kubectl, unit: string): Promise<number[]> {
   const pods = (await kubectl.pods(unit)).filter(isReady);
   const count = () => Promise.all(pods.map(({ metadata }) => callsServedBy(kubectl, metadata.name)));

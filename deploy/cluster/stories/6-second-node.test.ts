@@ -9,7 +9,7 @@ import { figuresOf, nothingWasLost, startTraffic } from './support/traffic.ts';
 const lookAgainMs = 500;
 const ours = 'app.kubernetes.io/name=parley';
 
-/** Returns how many ready pods of a unit each node has, without nodes that have none. */
+/** Returns how many ready pods of a unit run on each node. Omits nodes that run none of them. */
 async function spread({ kubectl }: Cluster, unit: string): Promise<number[]> {
   const ready = (await kubectl.pods(unit)).filter(isReady);
   return [...Map.groupBy(ready, ({ spec }) => spec.nodeName).values()].map(({ length }) => length);
@@ -44,12 +44,12 @@ clusterStory('two nodes are drained in turn under load: each unit keeps a proces
   const nodes = readNodes(cluster.folders).map(({ name }) => name);
   if (nodes.length !== 2) return t.fail(`${nodes.length} nodes: scripts/cluster up --nodes 2`);
   for (const node of nodes) t.teardown(() => kubectl.run(['uncordon', node]));
-  // Kubernetes does not move running pods to a node that was added, or drained earlier.
+  // Restarts all pods, because Kubernetes does not move running pods to a node that was added, or to one that was drained earlier.
   await kubectl.run(['rollout', 'restart', 'deployment', '--selector', ours]);
   await cluster.allReady();
   for (const unit of unitNames) t.deepEqual(await spread(cluster, unit), [1, 1], `${unit} is on both nodes`);
   if (broken !== undefined) t.teardown(() => cluster.upgrade());
-  // A drain ends a pod as soon as another one is ready, so callers may know neither.
+  // A drain ends a pod as soon as another pod is ready. Callers may not know yet that the old pod ended and the new one started.
   if (broken === 'prestop') await cluster.upgrade({ preStopSeconds: 0 });
   if (broken === 'pdb') {
     await kubectl.run(['delete', 'poddisruptionbudgets', '--all']);

@@ -14,8 +14,8 @@ const isUnit = (name: string) => unitNames.some((unit) => unit === name);
 const settings = { redis: 'REDIS_URL', s3: 'S3_ENDPOINT', kafka: 'KAFKA_BROKERS', postgres: 'DATABASE_URL' };
 
 /**
- * By engine, the units that are not ready without it, because they cannot answer any request. The other units refuse only requests that
- * need the engine.
+ * For each engine, the units that are not ready without it, because they cannot answer any request. All other units refuse only requests
+ * that need the engine.
  */
 const notReadyWithout: Record<string, string[]> = {
   postgres: units.flatMap(({ name, schema }) => (schema ? [name] : [])),

@@ -7,7 +7,7 @@ export interface DeadLetterRequest {
   topic: string;
   group?: string | undefined;
   id?: string | undefined;
-  /** Also lists letters that were replayed. They are never replayed again. */
+  /** Whether letters that were already replayed are listed, too. They are never replayed again. */
   all: boolean;
 }
 

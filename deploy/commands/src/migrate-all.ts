@@ -8,9 +8,10 @@ import { openPool } from '@parley/postgres/driver/pool';
 
 /**
  * Migrates the schemas one after the other and prints what was applied to each. Stops at the first failure: earlier schemas stay migrated,
- * and the next call continues from there.
- * @throws SettingsError for all settings that are missing or wrong; Error that lists all missing rights, before anything is migrated; Error
- * that names the schema that failed, with the reason
+ * and the next call continues with the schema that failed.
+ * @throws SettingsError that lists all missing or wrong settings
+ * @throws Error that lists all missing rights; nothing is migrated then
+ * @throws Error that names the schema that failed, with the reason
  */
 export async function migrateAll(schemas: SchemaDeclaration[], env: Environment, say: (line: string) => void) {
   const width = Math.max(...schemas.map(({ name }) => name.length));
@@ -45,8 +46,8 @@ async function requireRights(databases: readonly MigratedSchema[]): Promise<void
 }
 
 /**
- * Adds the causes, because "The database is not available" alone does not explain the problem. None of these messages contains a
- * URL.
+ * Returns the message of an error with the messages of its causes, because "The database is not available" alone does not explain the
+ * problem. None of these messages contains a URL.
  */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

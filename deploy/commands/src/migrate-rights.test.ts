@@ -30,8 +30,8 @@ function schemaNamed(name: string, extensions?: Record<string, string>): SchemaD
 const vector = { vector: '0.8.0' };
 
 /**
- * Creates a database on the test server, and a login that owns it. Both are dropped at the end of the test, with the roles of these
- * schemas.
+ * Creates a database on the test server, and a login that owns it. The database, the login and the roles of the given schemas are dropped
+ * at the end of the test.
  */
 async function installation(t: ExecutionContext, schemas: SchemaDeclaration[], powers = 'CREATEROLE') {
   const name = `install_${random()}`;

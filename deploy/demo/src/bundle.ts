@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { type BundleName, bundles } from './bundle-names.ts';
 
-/** Browsers since the middle of 2024. */
+/** The oldest browser versions that can run the files: those of the middle of 2024. */
 const target = ['chrome123', 'edge123', 'firefox128', 'safari17.5'];
 
 /** Builds one file. The build reads no configuration files and no cache, so the same source gives the same bytes. */

@@ -8,7 +8,7 @@ import { type BundleName, bundles } from './bundle-names.ts';
 import { type DemoSession, demoSessions } from './demo-tenant.ts';
 
 export interface DemoServerOptions {
-  /** 0: any free port. If the port is taken, a free one is used. */
+  /** The port to listen on. If it is 0 or already taken, a free port is used. */
   port: number;
   /** The gateway's GraphQL URL, for this process and for browsers on this machine. */
   endpoint: string;
@@ -96,7 +96,10 @@ export async function startDemoServer({ port, endpoint, voiceUrl, file, log }: D
   };
 }
 
-/** Prevents DNS rebinding: rejects the name of another site that resolves to this machine. */
+/**
+ * Reports whether a request's host name is a name of this machine. Prevents DNS rebinding, in which the name of another site resolves to
+ * this machine.
+ */
 function isLocal(host = ''): boolean {
   return /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/u.test(host);
 }

@@ -72,7 +72,7 @@ export function demoSessions(endpoint: string, file: string) {
   };
 }
 
-/** Reports whether the tenant belongs to another database, or was deleted, or its agent was. */
+/** Reports whether a refusal means that the tenant belongs to another database, or that the tenant or its agent was deleted. */
 function isGone(error: unknown): boolean {
   if (!(error instanceof Refusal)) return false;
   return error.code === 'UNAUTHENTICATED' || error.code === 'NOT_FOUND' || error.reason === 'NO_TENANT';
@@ -108,7 +108,7 @@ async function makeTenant(endpoint: string): Promise<DemoTenant> {
     password: randomBytes(18).toString('base64url'),
     fullname: 'Demo',
     phoneCode: '+44',
-    phoneNumber: `7700${randomInt(1_000_000).toString().padStart(6, '0')}`, // valid, but not assigned
+    phoneNumber: `7700${randomInt(1_000_000).toString().padStart(6, '0')}`, // a valid number that belongs to nobody
   };
   const { accessToken } = (await call<{ register: { accessToken: string } }>(endpoint, register, { input })).register;
   const headers = { authorization: `Bearer ${accessToken}` };
@@ -117,7 +117,11 @@ async function makeTenant(endpoint: string): Promise<DemoTenant> {
   return { agentId: agent.createAgent.id, apiKey: made.generateApiKey.key };
 }
 
-/** Calls the API. @throws Refusal; Error if the API cannot be reached or returns no data */
+/**
+ * Calls the API.
+ * @throws Refusal if the response contains an error
+ * @throws Error if the API cannot be reached or returns no data
+ */
 async function call<Data>(endpoint: string, query: string, variables: object, headers: object = {}): Promise<Data> {
   const response = await fetch(endpoint, {
     method: 'POST',

@@ -11,8 +11,8 @@ const { endpoint, publicEndpoint } = fileSettings.s3.settings;
 const others = [endpoint.name, publicEndpoint.name, publicUrlSetting.name, 'RESET_URL', ...voiceUrls];
 
 /**
- * Connects to the other addresses that units call: models, embeddings, text messages, traces. For the addresses of other units, only the
- * names are resolved.
+ * Connects to the addresses that units call and that no other check covers: models, embeddings, text messages, traces. For the addresses of
+ * other units, only resolves the names.
  */
 export async function checkAddresses(installation: Installation): Promise<Outcome[]> {
   const { env, units, patienceMs } = installation;

@@ -12,7 +12,10 @@ import { type Outcome, ok, warning, wrong } from './outcome.ts';
 const { extraCaCerts } = unitProcessSettings;
 const { certFile, caFile } = meshSettings.tls;
 const dayMs = 86_400_000;
-/** With the usual 90 days of validity, cert-manager renews 30 days before the end. */
+/**
+ * With the usual 90 days of validity, cert-manager renews 30 days before the end. A certificate with fewer days than this was not renewed
+ * in time.
+ */
 const soonDays = 14;
 const usages = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' };
 
@@ -21,7 +24,8 @@ export function checkCertificates(installation: Installation): Outcome[] {
   const { env, now } = installation;
   const authorities = usable(env, { extraCaCerts })?.extraCaCerts;
   return [
-    // The file is often a bundle with public authorities. If a chain needs an expired one, the check of that engine reports it.
+    // The file is often a bundle with public authorities, so an expired certificate in it is only a warning. If an engine's certificate
+    // needs the expired authority, the check of that engine reports it.
     ...(authorities === undefined ? [] : expiryOutcomes(extraCaCerts.name, certificatesOf(authorities), [], now())),
     ...meshOutcomes(installation),
   ];
@@ -66,7 +70,7 @@ function meshOutcomes({ env, units, now }: Installation): Outcome[] {
   return [ok('certificates.mesh', [certFile.name], found)];
 }
 
-/** Returns the TLS files of the mesh; undefined if there are none or if they are unusable, which `checkSettings` reports. */
+/** Returns the TLS files of the mesh; undefined if there are none, or if they are unusable. `checkSettings` reports unusable files. */
 function meshFiles(env: Installation['env']) {
   try {
     return readMeshTlsFiles(env);
@@ -82,7 +86,8 @@ function certificatesOf(file: string): X509Certificate[] {
 
 /**
  * Reports certificates that have expired or will expire soon.
- * @param needed certificates without which calls fail; if any other has expired, e.g. a replaced authority, the outcome is a warning
+ * @param needed certificates without which calls fail. If any other certificate has expired, e.g. that of a replaced authority, the outcome
+ * is a warning
  */
 function expiryOutcomes(
   name: string,
@@ -109,7 +114,7 @@ function expiryOutcomes(
   });
 }
 
-/** Returns the key usages of a certificate. Undefined if all usages are allowed, a case that Node's types lack. */
+/** Returns the key usages of a certificate; undefined if all usages are allowed. Node's types lack this case. */
 function usagesOf({ keyUsage }: { keyUsage?: string[] }): string[] | undefined {
   return keyUsage;
 }

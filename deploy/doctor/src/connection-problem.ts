@@ -33,7 +33,7 @@ export function connectionProblem(error: unknown, at: string): ConnectionProblem
       change: 'Start the server, or correct host and port.',
     };
   }
-  // The mail client has its own error codes, but passes on Node's messages.
+  // Errors of the mail client have other codes than Node's errors, but contain Node's messages.
   if (codes.some((code) => certificate.test(code)) || errors.some(({ message }) => /certificate/u.test(message))) {
     return { kind: 'tls', ...certificateProblem(error, at) };
   }

@@ -17,7 +17,7 @@ async function engine(t: ExecutionContext) {
   return { at, calls: () => calls };
 }
 
-/** Returns the number of calls of each engine, for an installation in which `own` gives each unit additional settings. */
+/** Returns how often each engine is called, for an installation in which `own` gives each unit additional settings. */
 async function callsTo(t: ExecutionContext, own: (unit: string, at: number) => Record<string, string>) {
   const [redis, s3, mail] = [await engine(t), await engine(t), await engine(t)];
   const env = {

@@ -50,7 +50,7 @@ export async function diagnose(installation: Installation): Promise<Outcome[]> {
       const settings = listSettings(reachedBy).map((setting) => setting.name);
       return bySettings(installation, settings).map((of) => ({ name, check, of }));
     }),
-    // The addresses that a unit calls may differ from those of other units.
+    // Units may call different addresses, so this check runs once for each group of units with the same settings.
     ...bySettings(installation, allSettings).map((of) => ({ name: 'addresses', check: checkAddresses, of })),
   ];
   const outcomes = await Promise.all(

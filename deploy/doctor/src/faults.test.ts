@@ -42,7 +42,7 @@ async function examine(t: ExecutionContext, { env, unit, now = Date.now, undo }:
 function declareTests() {
   test.before(async () => {
     garden = await plantGarden();
-    // Has the same effect as NODE_EXTRA_CA_CERTS.
+    // Trusts the test's authority, as NODE_EXTRA_CA_CERTS would.
     setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
   });
   test.after.always(() => garden?.remove());

@@ -13,13 +13,16 @@ export interface PlannedUnit {
 
 /** An installation that the doctor checks. */
 export interface Installation {
-  /** The settings of all units together. Engines are found by these. */
+  /** The settings of all units together. They determine which engines the installation uses. */
   env: Environment;
-  /** Settings and processes of each unit, by name. Default: `env`, and the number of processes in the mesh of one machine. */
+  /**
+   * Settings and processes of each unit, by name. Default for a unit: `env`, and the number of processes that the unit has in a mesh on one
+   * machine.
+   */
   planned?: Readonly<Record<string, PlannedUnit | undefined>>;
   /** The units whose settings and engines are checked. */
   units: readonly ListedUnit[];
-  /** All units, including unchecked ones, which may publish events that the checked units consume. */
+  /** All units. They include unchecked units, because these may publish events that the checked units consume. */
   allUnits: readonly ListedUnit[];
   /** The clock of this machine, in ms since 1970. */
   now(): number;
@@ -32,7 +35,7 @@ export function envOf({ env, planned = {} }: Pick<Installation, 'env' | 'planned
   return planned[unit]?.env ?? env;
 }
 
-/** Matches the settings with the addresses of other units. */
+/** Matches the names of the settings that contain the addresses of other units. */
 export const unitAddress = /^[A-Z\d_]+_(?:RPC|GRAPH|HTTP)_URL$/u;
 
 /** Returns the settings that units read, with the names of these units. */
@@ -46,7 +49,7 @@ export function settingsRead(units: readonly ListedUnit[]): { setting: ListedSet
   );
 }
 
-/** Reads settings. Undefined if one is missing or invalid, which `checkSettings` reports. */
+/** Reads settings. Returns undefined if one is missing or invalid; `checkSettings` reports such a setting. */
 export function usable<S extends Settings>(env: Environment, declared: S): ValuesOf<S> | undefined {
   try {
     return readSettings(env, declared);

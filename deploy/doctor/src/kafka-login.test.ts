@@ -43,7 +43,7 @@ serverTest(
   'events go through a listener of Kafka that asks for TLS and a login, and the doctor finds a wrong one',
   async (t) => {
     const authority = testAuthority();
-    // Has the same effect as NODE_EXTRA_CA_CERTS.
+    // Trusts the test's authority, as NODE_EXTRA_CA_CERTS would.
     setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
     const servers = await startServers({ only: ['kafka'] });
     t.teardown(() => servers.stop());

@@ -52,7 +52,10 @@ export function topicsWith(right: KafkaRight, rights: KafkaRights | undefined, t
   return topics.filter(({ name }) => rights?.topics.get(name)?.has(right) ?? rights === undefined);
 }
 
-/** Reports the rights that units lack, and missing rights without which topics cannot be compared with their declarations. */
+/**
+ * Reports the rights that units lack. Also reports the topics whose settings cannot be compared with their declarations, because the login
+ * lacks the right DescribeConfigs.
+ */
 export function rightsOutcomes(rights: KafkaRights | undefined, { topics, rights: needed }: KafkaNeeds): Outcome[] {
   if (!rights) {
     const change = 'See in their ACLs whether it has the rights that deploy/README.md lists.';

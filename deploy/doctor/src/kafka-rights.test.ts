@@ -20,7 +20,7 @@ import { kafkaNeeds } from './kafka-needs.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const authority = testAuthority();
-setDefaultCACertificates([...getCACertificates('default'), authority.cert]); // has the same effect as NODE_EXTRA_CA_CERTS
+setDefaultCACertificates([...getCACertificates('default'), authority.cert]); // trusts the test's authority, as NODE_EXTRA_CA_CERTS would
 const login = { username: 'narrow', password: 'correct-horse' };
 
 type Granted = [right: keyof typeof AclOperationTypes, on: 'TOPIC' | 'GROUP', name: string];

@@ -5,9 +5,9 @@ import { eventSettings } from '@parley/kernel/settings/shared-settings';
 import { type Outcome, warning, wrong } from './outcome.ts';
 
 const settings = [eventSettings.kafka.brokers.name];
-/** Upper bound for an event with its headers, since events contain only ids and times. */
+/** Upper bound for the size of an event with its headers. Events are small, because they contain only ids and times. */
 const largestEventBytes = 4_096;
-/** A topic that keeps less than this, several hundred thousand events, may delete events too early. */
+/** A topic that keeps fewer bytes than this may delete events too early. This size is enough for several hundred thousand events. */
 const minKeptBytes = 100_000_000;
 
 /** Checks the settings that determine how long a topic keeps events and how large events may be. */

@@ -18,7 +18,7 @@ const settings = [names.endpoint.name];
 const folder = 'parley-doctor/';
 const body = Buffer.from('Written by scripts/doctor, which could not delete it.\n');
 
-/** Connects to the S3 service, and writes, reads, lists and deletes one object of a random name. */
+/** Connects to the S3 service, and writes, reads, lists and deletes one object with a random name. */
 export async function checkObjectStore({ env, units, now, patienceMs }: Installation): Promise<Outcome[]> {
   const s3 = units.some(({ keepsFiles }) => keepsFiles) ? usable(env, fileSettings)?.s3 : undefined;
   if (s3 === undefined) return [];
@@ -35,7 +35,7 @@ export async function checkObjectStore({ env, units, now, patienceMs }: Installa
   }
 }
 
-/** Checks whether the service responds, and compares its clock. */
+/** Checks whether the service responds, and compares its clock with this machine's. */
 async function greet({ endpoint }: S3, now: Installation['now'], patienceMs: number): Promise<Outcome> {
   const { host, port, at } = hostAndPort(endpoint);
   try {
@@ -117,7 +117,7 @@ const failures: Record<string, Failure> = {
 
 /**
  * Reports a missing bucket. If the endpoint's URL has a path, the path is probably wrong: most services interpret its first part as the
- * bucket, and only a few have a path of their own.
+ * bucket, and only a few services are reached at a path.
  */
 function missingBucket(bucket: string, path: string): Outcome {
   if (path === '/') {

@@ -1,4 +1,4 @@
-/** `wrong`: units do not start, or do not work. `warning`: should be corrected before the installation is in use. */
+/** `wrong`: units do not start, or do not work. `warning`: the problem should be corrected before the installation is in use. */
 export type Level = 'ok' | 'warning' | 'wrong';
 
 /** The result of one check. Its texts contain no secret. */

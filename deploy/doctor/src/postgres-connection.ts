@@ -27,11 +27,12 @@ export interface ServerFacts {
   isReadOnly: boolean;
   /** The source of the read-only setting, e.g. `database`. */
   readOnlySource: string;
-  /** Available extensions, with the version and schema in which the database has them, if it does. */
+  /** The available extensions. If an extension is installed in the database, its entry contains the installed version and the schema. */
   extensions: Record<string, { installed: string | null; available: string; schema: string | null } | undefined>;
   serverMs: number;
-  /** The times before and after the query, in ms by this machine's clock. */
+  /** This machine's time in ms before the query. */
   asked: number;
+  /** This machine's time in ms after the query. */
   answered: number;
 }
 

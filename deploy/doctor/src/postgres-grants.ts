@@ -3,7 +3,7 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { type Outcome, wrong } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
-/** The maximum number of tables in the text; further tables are only counted. */
+/** The maximum number of tables that a message names. Further tables are only counted. */
 const maxNamed = 5;
 
 /** Checks that the roles of a schema have their rights in it. The rights are missing after a dump was restored without its ACLs. */

@@ -16,7 +16,9 @@ export interface UsedSchema {
   schema: SchemaDeclaration;
   unit: ListedUnit;
   service: Login;
-  /** The login of `MIGRATIONS_DATABASE_URL`, which owns the schema; undefined if `DATABASE_URL` is used for both. */
+  /**
+   * The login of `MIGRATIONS_DATABASE_URL`, which owns the schema; undefined if the unit has only `DATABASE_URL`, whose login then owns it.
+   */
   migrations: Login | undefined;
 }
 

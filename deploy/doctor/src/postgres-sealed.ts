@@ -14,8 +14,8 @@ const settings = [keysName];
 const sampledRows = 1_000;
 
 /**
- * Checks that the unit has the keys for the data that it encrypted in tables without a tenant, such as signing keys: the `bytea`
- * columns whose names end in `_sealed`.
+ * Checks that the unit has the keys for the data that it encrypted in tables without a tenant, such as signing keys. Such data is in the
+ * `bytea` columns whose names end in `_sealed`.
  */
 export async function sealedOutcomes(
   { schema, unit }: UsedSchema,

@@ -3,8 +3,8 @@ import { type Outcome, warning } from './outcome.ts';
 import type { Connection } from './postgres-connection.ts';
 
 /**
- * Reports other logins, e.g. of another installation on the server, that may connect to the database and assume the roles of its schemas,
- * because they could read the data of all tenants.
+ * Reports logins that the settings do not contain, but that may connect to the database and assume the roles of its schemas. Such a login,
+ * e.g. of another installation on the server, could read the data of all tenants.
  * @param own the logins in the settings
  */
 export async function strangerOutcomes(

@@ -19,7 +19,7 @@ import { type RedisNeeds, redisNeeds } from './redis-needs.ts';
 const needs = redisNeeds(units);
 const commandsOf = ({ keys }: RedisNeeds) => [...new Set(Object.values(keys).flat())];
 
-/** Commands that every unit needs in addition, for connection names and scripts. */
+/** Commands that every unit needs besides those in `needs`, for connection names and scripts. */
 const others = ['client|setname', 'ping', 'eval', 'evalsha', 'time', 'publish', 'subscribe', 'unsubscribe'];
 
 function accessOf(
@@ -134,8 +134,8 @@ serverTest(['redis'], 'what a login may not do is named where units need it, and
   const keys = Object.keys(needs.keys);
   const { channels } = needs;
   const stream = 'parley:1:session:1:events';
-  // EVAL and UNSUBSCRIBE are not listed, because a login without them is not refused here: the server has cached the scripts, and the
-  // connection is closed.
+  // EVAL and UNSUBSCRIBE are not tried, because a login without them is not refused in this test: EVAL is not sent, since the server has
+  // cached the scripts, and the connection is closed without UNSUBSCRIBE.
   const named = ['EVALSHA', 'TIME', 'PUBLISH', 'SUBSCRIBE', 'PING', ...commandsOf(needs)];
   for (const command of named) {
     await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), `-${command.toLowerCase()}`]);
@@ -143,7 +143,7 @@ serverTest(['redis'], 'what a login may not do is named where units need it, and
     const refused = await t.throwsAsync(worksWith(t, url), undefined, command);
     t.regex(refused.message, new RegExp(`lacks a permission: ${command}$`, 'u'));
   }
-  // A stream's reader is refused at once when a right for appending is missing, although reading does not need it.
+  // If only a right for appending is missing, readers of a stream are refused at once, too.
   for (const lacks of ['-publish', '-xadd', '-pexpire']) {
     await admin.sendCommand(['ACL', 'SETUSER', 'unit', ...accessOf({ keys, channels }), lacks]);
     const connection = redisConnection({ url, log: createLogger('redis', { LOG_LEVEL: 'silent' }) });

@@ -29,7 +29,8 @@ export async function rightsOutcomes(
     refused.push(`${commands} on keys ${same.map(([name]) => name).join(', ')}`);
   }
 
-  // Publishing to a fixed channel would reach the units, so only subscribing is tried: both need the same right on the channel.
+  // The check only subscribes, because publishing to a fixed channel would reach the units. Publishing needs the same right on the channel
+  // as subscribing.
   const unheard = await refusedOf(channels, (name) => listen(unused(name)));
   if (unheard.length > 0) refused.push(`SUBSCRIBE to channels ${unheard.join(', ')}`);
   const untold = await refusedOf(
@@ -62,7 +63,7 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Returns an unused name of this pattern: no tenant has so large an id. */
+/** Returns an unused name that matches the pattern. The id in it is larger than that of any tenant. */
 function unused(name: string): string {
   return name.replaceAll('*', () => String(randomInt(2 ** 40, 2 ** 47)));
 }

@@ -18,7 +18,7 @@ export async function checkRedis({ env, units, now, patienceMs }: Installation):
   if (url === undefined) return [];
   const { at } = hostAndPort(url);
   const client = redisClients(url, patienceMs)('parley-doctor');
-  client.on('error', () => undefined); // pending commands reject as well
+  client.on('error', () => undefined); // ignored, because pending commands reject as well
   try {
     await within(patienceMs, `Connecting to ${at}`, client.connect());
     const ask: Ask = (...command) => within(patienceMs, command.join(' '), client.sendCommand(command));

@@ -15,7 +15,10 @@ const marks: Record<Level, string> = { ok: 'ok', warning: 'WARNING', wrong: 'WRO
 const worstFirst: Level[] = ['wrong', 'warning', 'ok'];
 const width = Math.max(...Object.values(marks).map(({ length }) => length));
 
-/** Formats the outcomes for people, grouped by engine, the most severe first, and ends with their number. */
+/**
+ * Formats the outcomes for people. They are grouped by engine, with the most severe first in each group. The last line is the number of
+ * outcomes at each level.
+ */
 export function report(outcomes: Outcome[]): string {
   const groups = Map.groupBy(outcomes, ({ check }) => check.slice(0, check.indexOf('.')));
   const parts = [...groups].map(([group, each]) => {

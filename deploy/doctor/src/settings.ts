@@ -46,8 +46,8 @@ function problemOutcomes(installation: Installation): Outcome[] {
 }
 
 /**
- * Returns problems as `NAME: problem`. A database setting has two names; only the common one is kept, so that the problem is the same for
- * each schema.
+ * Returns problems as `NAME: problem`. The problem of a database setting names two settings, the common one and the schema's. Only the
+ * common one is kept, so that the problem is the same for each schema.
  */
 function problemsOf(read: () => void): string[] {
   try {
@@ -80,7 +80,7 @@ function problemOutcome(
 }
 
 function unknownOutcomes({ env, allUnits }: Installation): Outcome[] {
-  // If all units share one environment, a setting that only another unit reads is correct.
+  // If all units share one environment, it may contain settings that only some units read.
   for (const unit of allUnits) problemsOf(() => checkSettingsOfUnit(unit, env));
   const known = Object.values(allSettings()).flatMap((settings) => settings.map(({ name }) => name));
   const ofUnits = settingsRead(allUnits).map(({ setting }) => setting.name);

@@ -19,7 +19,7 @@ interface Probe {
   hasKey: boolean;
   /** The statuses with which this API refuses a key. */
   refusals: number[];
-  /** The requested model, if the API lists models. */
+  /** The model that the settings name. Undefined if the API does not list its models. */
   model?: { id: string; name: string };
 }
 

@@ -15,8 +15,8 @@ export function publishAddresses(dataFolder: string, addresses: Addresses): Part
   return {
     name: addressesFile,
     async start() {
-      // Written to a temporary file and renamed, so that no reader sees an incomplete file. An old draft is deleted first, because `mode`
-      // applies only to new files.
+      // The file is written under a temporary name and then renamed, so that no reader sees an incomplete file. An old temporary file is
+      // deleted first, because `mode` applies only to new files.
       const draft = `${file}.${process.pid}`;
       await rm(draft, { force: true });
       await writeFile(draft, `${JSON.stringify(addresses.announced(), null, 2)}\n`, { mode: 0o600 });

@@ -25,7 +25,8 @@ async function keptKeys(dataFolder: string): Promise<Keys> {
   const file = join(dataFolder, keysFile);
   if (!existsSync(file)) {
     await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    // Written to a temporary file and then linked: the file is either complete or absent, and one of two concurrent starts wins.
+    // The file is written under a temporary name and then linked. So the file is either complete or absent, and of two concurrent starts,
+    // one wins.
     const draft = `${file}.${process.pid}`;
     await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
     await link(draft, file).catch((error: unknown) => {
@@ -50,7 +51,7 @@ function parse(text: string): Keys | undefined {
 }
 
 /**
- * Generates keys. A key ring contains `id:key` pairs separated by commas; the first key is in use. Rings may also be a single key without
+ * Generates keys. A key ring contains `id:key` pairs separated by commas; the first key is in use. A ring may also be a single key without
  * an id.
  */
 export function newKeys(): Keys {

@@ -21,7 +21,8 @@ export function embeddingsOf(env: Environment): string {
 /**
  * Reads the settings of all units, for commands that start each unit as a separate process. Reports all problems at once, before any
  * process starts.
- * @returns the configured models, and variables with names similar to settings, each with the most similar setting
+ * @returns the configured models, and the variables that are no settings but have names similar to settings, each with the most similar
+ * setting
  * @throws SettingsError that names everything missing or wrong
  */
 export function readMeshSettings(env: Environment) {

@@ -39,16 +39,16 @@ export interface LocalMeshOptions {
 }
 
 /**
- * Maximum number of transactions sent to the embedded database at once. Its only session runs one transaction at a time. The second can
- * start as soon as the first ends, and the third leaves room for an urgent one. With a higher limit, an urgent transaction would wait
- * inside the database behind all others.
+ * Maximum number of transactions that are sent to the embedded database at once. Its only session runs them one after the other. One
+ * transaction runs, a second one can start as soon as the first ends, and the third place is for an urgent one. With a higher limit, an
+ * urgent transaction would wait inside the database behind all others.
  */
 const embeddedTransactions = 3;
 
 /**
- * Makes the whole mesh in one process: every unit with its own ports and real calls between them, on engines of this process. Reads all
- * settings and reports the problems of all units at once.
- * @throws SettingsError
+ * Makes the whole mesh in one process: every unit has its own ports, calls between units are real, and the engines run in this process.
+ * Reads all settings and reports the problems of all units at once.
+ * @throws SettingsError if settings are missing or wrong
  */
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
   const folder = resolve(dataFolder);
@@ -69,7 +69,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
 
   const { redisUrl, kafka, s3 } = configs.mesh;
   const { brokers } = kafka;
-  // The clients of servers are loaded only if used, so that the mesh otherwise takes less memory.
+  // The client of a server is loaded only if the client is used, because each client takes memory.
   const redis =
     redisUrl === undefined ? undefined : (await import('@parley/live/redis/redis-engines')).redisEngines(redisUrl, log);
   const { keyValue, eventLog } = redis ?? {
@@ -164,7 +164,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   );
   return {
     ...mesh,
-    /** The units' dependencies, with their addresses. */
+    /** The units' dependencies, including the addresses of all units. */
     dependencies,
     /** Resolves with the reason when the embedded database ends unexpectedly. The mesh cannot run without it. */
     failed,
@@ -174,11 +174,11 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
     /** Returns voice's URL for clients, known once voice has started. */
     voiceUrl: () => dependencies.addresses.of('voice', 'public'),
-    /** Returns variables with names similar to settings, each with the most similar setting. */
+    /** Returns the variables that are no settings but have names similar to settings, each with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
     /** Returns descriptions of the configured models. */
     models: () => createModels(configs.agent.models, log).describe(),
-    /** Describes the engine of each port, for the start-up banner. */
+    /** Describes the engine that the mesh uses for each purpose, for the start-up banner. */
     engines: () => ({
       database: configs.database.isEmbedded ? `PGlite in ${join(folder, 'database')}` : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',

@@ -9,7 +9,7 @@ export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' |
   keys: Uint8Array[];
 }
 
-/** Creates an object store in a local folder, and the server of its signed URLs. */
+/** Creates an object store in a local folder, and the server that responds to its signed URLs. */
 export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   let url: string | undefined;
   const signer = urlSigner(keys);

@@ -1,4 +1,4 @@
-// These tests start their own meshes: on a data folder that they inspect, and two at the same time.
+// These tests start their own meshes, because they inspect a mesh's data folder and run two meshes at the same time.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -50,7 +50,10 @@ export class Logs {
   }
 }
 
-/** Formats a log line for a terminal: time, process, level and message, without the rest of the JSON. Returns other lines unchanged. */
+/**
+ * Formats a log line for a terminal. A JSON line becomes time, process, level and message. Any other line follows the process's name
+ * unchanged.
+ */
 export function shortLine(name: string, line: string): string {
   const who = name.padEnd(12);
   try {

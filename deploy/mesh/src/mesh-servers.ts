@@ -5,13 +5,13 @@ import { down, type FleetOptions, isServed, settingsOf, status, up } from '@parl
 const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
 /**
- * Starts the mesh's servers that are neither up nor configured. They end with this process, even if it is killed.
- * @throws Error that names the required servers that this machine cannot run, with reasons; the servers that were started are then stopped
+ * Starts the mesh's servers that are neither up nor configured. The started servers end with this process, even if it is killed.
+ * @throws Error that names the required servers that this machine cannot run, with reasons. The servers that were started are then stopped
  */
 export async function startMeshServers(options: FleetOptions) {
   const before = await status(options);
   const running = before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
-  // The data folder may contain a running server besides the configured one. Somebody else started that server, so it is left running.
+  // The data folder may contain a running server besides the configured one. Somebody else started that server, so it keeps running.
   const ours = before.filter((server) => !isServed(server)).map(({ engine }) => engine.name);
   /** Stops the servers that this call started. */
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));

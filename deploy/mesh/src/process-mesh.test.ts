@@ -9,15 +9,15 @@ import { Logs } from './logs.ts';
 import { type ProcessMesh, startProcessMesh } from './process-mesh.ts';
 
 /**
- * A program that looks like a gateway to its supervisor: it listens on the gateway's ports. If a port is taken, it reports that as units
- * do.
+ * A program that looks like a gateway to its supervisor: it listens on the gateway's ports. If a port is taken, it prints the message that
+ * a unit prints in this case.
  */
 const program = `
   import { createServer } from 'node:http';
   for (const port of [process.env.GATEWAY_OPS_PORT, process.env.GATEWAY_PORT]) {
     const server = createServer((_, response) => response.end('ready'));
     server.on('error', ({ code }) => {
-      process.stderr.write('E No address added out of total 1 resolved\\n'); // as grpc-js does
+      process.stderr.write('E No address added out of total 1 resolved\\n'); // grpc-js prints this line, too
       process.stderr.write(code === 'EADDRINUSE' ? 'Port ' + port + ' on 127.0.0.1 is taken by another program.\\n' : code);
       process.exit(1);
     });

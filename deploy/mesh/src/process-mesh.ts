@@ -20,11 +20,11 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   wire?(replica: Replica, env: Environment): Environment;
   /** Processes the bytes between gateways and the subgraph of a unit. Default: forwards them unchanged. */
   tap?(unit: string): Tap;
-  /** Plans the processes. Returns other ports at each call. Default: `planReplicas`. */
+  /** Plans the processes. Each call returns different ports. Default: `planReplicas`. */
   plan?(): Promise<Replica[][]>;
 }
 
-/** Replicas that still run after this time are killed. Including the servers' own stop, stopping everything takes less than 25 s. */
+/** Replicas that still run after this time are killed. Stopping everything, including the servers, takes less than 25 s. */
 const stopTimeoutMs = 20_000;
 /** Matches the message of a replica whose port was taken by another program between the choice of the port and the start. */
 const portTaken = /(?:^|: )Port \d+ on \S+ is taken by another program\.$/mu;

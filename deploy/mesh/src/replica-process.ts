@@ -17,7 +17,7 @@ export interface ReplicaProcessOptions {
   logs: Logs;
   /** Receives messages for the operator: the process has ended, the process runs again. */
   say(text: string): void;
-  /** The pause before the first restart, and the longest pause. Each pause is twice the previous one. Default 500 and 30,000. */
+  /** The pause before the first restart, and the longest pause. Each pause is twice the previous one. Default: 500 ms and 30,000 ms. */
   backoffMs?: { first: number; longest: number };
 }
 
@@ -45,14 +45,14 @@ export class ReplicaProcess {
     this.#options = options;
   }
 
-  /** Undefined while the process is down. */
+  /** The id of the process; undefined while the process is down. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
   /**
    * Starts the process. Resolves when the replica is ready.
-   * @throws Error with the end of its standard error if it ends first or is not ready in time
+   * @throws Error with the last part of the process's standard error, if the process ends first or is not ready in time
    */
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
@@ -77,7 +77,7 @@ export class ReplicaProcess {
 
   /**
    * Runs the program once. `ended` resolves with the signal or exit code. If the process ends before it is ready, `ready` rejects with the
-   * end of its standard error.
+   * last part of its standard error.
    */
   #run() {
     const { main, env, logs, readyUrl } = this.#options;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Duplex, pipeline } from 'node:stream';
 
-/** Returns the bytes to forward in place of received bytes. If it throws, the connection is destroyed. */
+/** Returns the bytes to forward in place of received bytes. If the function throws, the connection is destroyed. */
 export type Change = (bytes: Buffer) => Iterable<Buffer> | AsyncIterable<Buffer>;
 
 /** Changes the bytes of one connection: of requests (`asked`) and responses (`answered`). */
@@ -23,11 +23,11 @@ export interface TcpProxyOptions {
 }
 
 /**
- * A load balancer for several servers (`host:port` each), like a Kubernetes Service. A connection goes to the server with the fewest
- * connections; if that server refuses it, to another one. Tests simulate network faults with a tap.
+ * A load balancer for several servers (`host:port` each), like a Kubernetes Service. A new connection goes to the server with the fewest
+ * connections, or to another server if that one refuses the connection. With a tap, tests simulate network faults.
  */
 export class TcpProxy {
-  /** If 0, `open` chooses a free port. */
+  /** The port that the proxy listens on. If it is 0, `open` chooses a free port. */
   port: number;
   readonly #host: string;
   #targets: string[];

@@ -1,5 +1,5 @@
-# install.sh FOLDER: runs the install.sh in `$SCRIPTS`, which fills `$TARGET`; finally renames `$TARGET` to FOLDER. The script's working
-# directory still contains the files of an interrupted run.
+# install.sh FOLDER: runs the install.sh in `$SCRIPTS`, which writes the program to `$TARGET`, and then renames `$TARGET` to FOLDER. The
+# working directory of the script keeps the files of an interrupted run for the next one.
 set -eu
 building=$1.building
 TARGET=$building/target

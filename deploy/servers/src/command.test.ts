@@ -51,7 +51,7 @@ test('Ctrl-C ends a start with exit code 130, and leaves no process', async (t) 
   const { run } = command(t);
   const tools = emptyFolder(t);
   const file = join(tools, 'pid');
-  // Every installation and start runs through flock.
+  // Replaces flock, through which every installation and start runs.
   const script = `#!/bin/sh\necho $$ >${file}.new\nmv ${file}.new ${file}\nexec sleep 300\n`;
   writeFileSync(join(tools, 'flock'), script, { mode: 0o755 });
   let pid = 0;
@@ -125,7 +125,7 @@ serverTest(
     });
     const folder = emptyFolder(t);
     t.teardown(() => down(options('127.0.0.2')));
-    // `up` has sent a request to each server at that address.
+    // `up` has sent a request to each server at 127.0.0.2.
     const servers = await up(options('127.0.0.2'));
     for (const server of servers) {
       if (server.state !== 'up') {

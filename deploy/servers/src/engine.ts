@@ -8,10 +8,11 @@ export interface Place {
   installed: string;
   /** The address that the server listens on. */
   host: string;
-  /** The server's reserved ports: clients use `main` on `host`, and the server itself `second` on 127.0.0.1. */
+  /** The server's reserved ports. Clients use `main` on `host`. Only the server itself uses `second`, on 127.0.0.1. */
   ports: { main: number; second: number };
-  /** The passwords of the application's login and of the administrator; hexadecimal, generated once. */
+  /** The password of the application's login; hexadecimal, generated once. */
   password: string;
+  /** The password of the administrator's login; hexadecimal, generated once. */
   superuserPassword: string;
 }
 
@@ -20,7 +21,7 @@ export interface Engine {
   name: EngineName;
   title: string;
   version: string;
-  /** The folder of `install.sh` and `start.sh`. Default: the folder of the engine's name in `engines`. */
+  /** The folder of `install.sh` and `start.sh`. Default: the folder in `engines` that has the engine's name. */
   scripts?: string;
   /** The folder of the installed program. Increment the number at its end when `install.sh` installs something else. */
   folder: string;
@@ -30,6 +31,6 @@ export interface Engine {
   setting: string;
   /** Returns the settings with which clients reach a server that this package has started. */
   settings(place: Place): Record<string, string>;
-  /** Sends one request, like a client. @throws Error if there is no response within seconds */
+  /** Sends one request, like a client. @throws Error if there is no response within a few seconds */
   ask(place: Place): Promise<unknown>;
 }

@@ -64,7 +64,7 @@ const kafka = engine('kafka', async (place) => {
   }
 });
 
-/** Stores objects as files. */
+/** This S3 service stores objects as files. */
 const s3 = engine('s3', async (place) => {
   const { ok, status } = await fetch(`http://${addressOf(place)}/health`, { signal: AbortSignal.timeout(timeoutMs) });
   if (!ok) throw new Error(`it answers ${status}`);

@@ -1,7 +1,7 @@
 import { type ExecFileException, type ExecFileOptions, execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** This machine cannot install or run that server. */
+/** Thrown if this machine cannot install or run a server. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }
@@ -11,7 +11,8 @@ const unavailableCode = 69;
 
 /**
  * Runs a command and returns its stdout. If this process is killed, the command is killed as well.
- * @throws Error with the last lines of its output if it fails; the signal's reason if it is aborted
+ * @throws Error with the last lines of the output if the command fails
+ * @throws the signal's reason if the signal is aborted
  */
 export async function exec(
   command: string,
@@ -28,7 +29,9 @@ export async function exec(
   }
 }
 
-/** Returns the error of a command that ended with this code or signal, with the end of its output. */
+/**
+ * Returns the error of a command that ended with this code or signal. The error's message contains the last lines of the command's output.
+ */
 export function failure(command: string, code: unknown, output: string): Error {
   const lines = output.trimEnd().split('\n');
   if (code === unavailableCode) return new UnavailableError(lines.at(-1));

@@ -7,7 +7,7 @@ import { ensureInstalled, type InstallOptions, isInstalled } from './install.ts'
 import { ensurePlace, findPlace } from './place.ts';
 import { findProcess, type StartOptions, startServer, stopServer, untilItAnswers } from './server.ts';
 
-/** Long enough that a server that is busy or recovers from a crash is not mistaken for one that hangs. */
+/** The timeout for a response. It is so long that a busy server, or one that recovers from a crash, is not mistaken for one that hangs. */
 const answerTimeoutMs = 15_000;
 
 /** The state of one requested engine. */
@@ -24,7 +24,7 @@ export type Server = {
   | { state: 'configured' | 'down' | 'unavailable' | 'failed' }
 );
 
-/** By default, servers outlive the command, and their data survive a crash of the machine. */
+/** By default, servers continue to run after the command has ended, and their data survive a crash of the machine. */
 export interface FleetOptions extends Pick<InstallOptions, 'signal' | 'say'>, Partial<StartOptions> {
   signal: AbortSignal;
   folders: Folders;
@@ -37,9 +37,9 @@ export interface FleetOptions extends Pick<InstallOptions, 'signal' | 'say'>, Pa
 }
 
 /**
- * Installs and starts all servers that are not up, concurrently, and waits for them. Leaves running servers unchanged. A server that fails
- * or is unavailable does not prevent the others.
- * @throws the reason of `signal` if it is aborted; no server is then left starting
+ * Installs and starts all servers that are not up, concurrently, and waits for them. Leaves running servers unchanged. If a server fails or
+ * is unavailable, the other servers start nevertheless.
+ * @throws the reason of `signal` if it is aborted; afterwards, no server is still starting
  */
 export async function up(options: FleetOptions): Promise<Server[]> {
   const servers = await Promise.all(chosen(options).map((engine) => upOne(engine, options)));
@@ -117,12 +117,15 @@ function running(engine: Engine, place: Place, pid: number): Server {
   return { engine, state: 'up', place, pid, note };
 }
 
-/** Reports whether clients have a server, started by this package or named by the environment. */
+/** Reports whether clients have a server: one that this package started, or one that the environment names. */
 export function isServed({ state }: Server): boolean {
   return state === 'up' || state === 'configured';
 }
 
-/** Returns the settings for clients: of our running servers, and of the servers that the environment names. */
+/**
+ * Returns the settings for clients: those of the running servers that this package started, and those of the servers that the environment
+ * names.
+ */
 export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<string, string> {
   const ofEach = servers.map((server) => {
     if (server.state === 'up') return server.engine.settings(server.place);
@@ -134,7 +137,10 @@ export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<st
   return Object.assign({}, ...ofEach);
 }
 
-/** Returns the server that the environment names. Our own server, e.g. after `eval "$(scripts/servers env)"`, does not count. */
+/**
+ * Returns the server that the environment names. A server that this package started does not count, e.g. after `eval "$(scripts/servers
+ * env)"`.
+ */
 function configured(engine: Engine, { env, folders }: FleetOptions): Server | undefined {
   const value = env[engine.setting];
   const place = findPlace(engine, folders);

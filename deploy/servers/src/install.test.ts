@@ -72,7 +72,7 @@ test('an install of Kafka goes on without the archive of its classes where its b
     chmodSync(join(programs, name), 0o755);
   };
   program('mvn', '');
-  program('sleep', ''); // waiting for a minute takes no time
+  program('sleep', ''); // replaces sleep, so that waiting for a minute takes no time
   program(
     'java',
     `case "$*" in

@@ -12,7 +12,7 @@ export interface InstallOptions {
 /** A program that can be installed: an engine, or another program with its own scripts. */
 export type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & {
   name: string;
-  /** Approximate duration of the installation. Default: two. */
+  /** Approximate duration of the installation, in minutes. Default: 2. */
   minutes?: number;
 };
 
@@ -28,8 +28,8 @@ export function isInstalled({ folder }: Pick<Installed, 'folder'>, tools: string
 }
 
 /**
- * Installs a program if it is missing. The script and its children hold the lock, so that a second installation waits for processes that an
- * interrupted one has left.
+ * Installs a program if it is missing. The script and its children hold the lock, so that a second installation waits until all processes
+ * of an interrupted one have ended.
  * @throws UnavailableError that names what this machine lacks
  */
 export async function ensureInstalled(engine: Installed, { tools, signal, say }: InstallOptions): Promise<void> {

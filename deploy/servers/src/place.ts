@@ -21,7 +21,7 @@ const stored = z.object({
 
 /**
  * Returns the place of a server in this data folder; undefined if the server was never started there.
- * @throws Error if the file belongs to another program, whose folder must not be used or deleted
+ * @throws Error if another program has written the place's file, so that the folder must not be used or deleted
  */
 export function findPlace(engine: Engine, folders: Folders): Place | undefined {
   const file = fileOf(engine, folders);
@@ -43,12 +43,13 @@ function keptIn(text: string): z.infer<typeof stored> | undefined {
  * Returns the place for a server in this data folder, and stores it in a file that only its owner can read. Keeps the ports and passwords
  * of the last run, unless another program has taken the ports. If two calls run concurrently, both return the place of the first.
  * @param host the address that the server listens on
- * @throws Error if the address is not one of this machine, or if the server runs and listens on another one
+ * @throws Error if the address is not one of this machine, or if the server is already running and listens on another address
  */
 export async function ensurePlace(engine: Engine, folders: Folders, host = loopback): Promise<Place> {
   requireOwnAddress(host);
   const before = findPlace(engine, folders);
-  // The ports are tried before the process is looked up: our own server records its process before it listens.
+  // Our own server records its process before it listens. So the ports are tried before the process is searched: if our server has taken a
+  // port, its process is found.
   const free = await Promise.all(before ? [isFree(before.ports.main, host), isFree(before.ports.second)] : []);
   const runs = before !== undefined && findProcess(before.home) !== undefined;
   if (runs && before.host !== host) {

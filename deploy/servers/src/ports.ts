@@ -5,18 +5,18 @@ import { networkInterfaces } from 'node:os';
 
 export const loopback = '127.0.0.1';
 
-/** Programs can listen on each of these addresses, though an interface has only one of them. */
+/** Programs can listen on each address of this range, though the loopback interface has only one of them. */
 const loopbackRange = new BlockList();
 loopbackRange.addSubnet('127.0.0.0', 8);
 
-// Ports below the range from which Linux, macOS and Windows choose ports of outgoing connections. Otherwise, such a connection could take
-// the port of a server that is restarting.
+// The range from which ports are chosen. It is below the range from which Linux, macOS and Windows choose ports of outgoing connections,
+// because such a connection could take the port of a server that is restarting.
 const lowest = 15_000;
 const highest = 32_000;
 
 /**
  * Returns `count` distinct free ports on an address of this machine.
- * @throws Error for another address, on which no port would ever be free
+ * @throws Error for an address of another machine, on which no port would ever be free
  */
 export async function freePorts(count: number, host = loopback): Promise<number[]> {
   requireOwnAddress(host);

@@ -15,7 +15,7 @@ import { emptyFolder, unabortedSignal } from './testing/folder.ts';
 
 const options = { signal: unabortedSignal, endWithParent: false, disposable: false };
 
-/** Makes a server of a fake engine, which is stopped after the test. */
+/** Makes a server of a fake engine. The server is stopped after the test. */
 async function fake(t: ExecutionContext, start?: string) {
   const folder = emptyFolder(t);
   const engine = fakeEngine(folder, { ...(start && { start }) });
@@ -104,7 +104,7 @@ test('a server waits until the one before it and its children are gone from the 
 });
 
 test('a child that outlives its stopped server is killed, because it holds the lock', async (t) => {
-  // The child ignores SIGTERM, and has left the server's process group.
+  // The child ignores SIGTERM, and is no longer in the server's process group.
   const { engine, place, home } = await fake(
     t,
     `trap '' TERM; setsid sleep 300 & echo $! >child.new; mv child.new child; trap - TERM; exec sleep 300`,

@@ -9,7 +9,7 @@ import { exec, failure } from './exec.ts';
 import { makeDataFolder } from './folders.ts';
 import { scriptFolder, scriptsOf } from './install.ts';
 
-/** Long, because another engine may be installing at the same time and use all processors. */
+/** The timeout for a start. It is long, because another engine may be installing at the same time and use all processors. */
 const startTimeoutMs = 60_000;
 const askAgainMs = 100;
 
@@ -32,14 +32,14 @@ export interface Program {
   /** The program's environment. It inherits no other variables of this process. */
   env: NodeJS.ProcessEnv;
   stopSignal: NodeJS.Signals;
-  /** Sends one request, like a client. @throws Error if there is no response within seconds */
+  /** Sends one request, like a client. @throws Error if there is no response within a few seconds */
   ask(): Promise<unknown>;
 }
 
 /**
- * Starts an installed server and waits until it responds.
+ * Starts an installed server and waits until it responds. After a failed or aborted start, no process remains.
  * @returns the pid of the server, or of one that a concurrent call has started
- * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start
+ * @throws Error with the last lines of the server's log if the server ends before it responds
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
   const { home, host, ports, installed, password, superuserPassword } = place;
@@ -60,9 +60,10 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
 
 /**
  * Starts a program and waits until it responds. The program and its children hold a kernel lock on the folder while they run, so that a
- * second program waits instead of using the same data. Their output goes to `log` in the folder.
+ * second program waits instead of using the same data. Their output goes to `log` in the folder. After a failed or aborted start, no
+ * process remains.
  * @returns the pid of the program, or of one that a concurrent call has started
- * @throws Error with the end of the log if the program ends; no process is left after a failed or aborted start
+ * @throws Error with the last lines of the log if the program ends before it responds
  */
 export async function startProgram(
   { home, scripts, args = [], env, stopSignal, ask }: Program,
@@ -115,8 +116,8 @@ export async function untilItAnswers(ask: () => Promise<unknown>, signal: AbortS
 }
 
 /**
- * Returns the pid of the server that runs in this folder, if any. Neither a later process with the same pid nor the server of a folder from
- * which this one was copied counts.
+ * Returns the pid of the server that runs in this folder, if any. Two processes do not count: a later process with the same pid, and, if
+ * this folder is a copy, the server of the original folder.
  */
 export function findProcess(home: string): number | undefined {
   try {
@@ -181,6 +182,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process has just ended. If it has not, it still holds the lock.
+    // Usually the process has just ended. If it still runs, it still holds the lock.
   }
 }

@@ -8,7 +8,7 @@ import type { EngineName } from './engine.ts';
 import { type RunningServers, startServers } from './start-servers.ts';
 import { serverTest } from './testing/server-test.ts';
 
-/** Starts a server for one test and asserts that it is private. */
+/** Starts a server for one test and asserts with `isPrivate` that other users cannot access it. */
 async function started(t: ExecutionContext, engine: EngineName, options: { durable?: boolean } = {}) {
   const servers = await startServers({ only: [engine], ...options });
   t.teardown(() => servers.stop());
@@ -70,7 +70,7 @@ serverTest(
     const distance = "SELECT '[1,2]'::halfvec <-> '[1,2]'::halfvec AS distance";
     t.deepEqual(await query(env.DATABASE_URL, distance), [{ distance: 0 }]);
     await query(env.DATABASE_URL, 'CREATE SCHEMA own; CREATE ROLE own; CREATE TABLE own.kept AS SELECT 7 AS number');
-    // Another database has the extensions of the first one, but not its data.
+    // A second database has the extensions of the first one, but not its data.
     t.deepEqual(await query(other, distance), [{ distance: 0 }]);
     t.deepEqual(await query(other, "SELECT to_regclass('own.kept') AS kept"), [{ kept: null }]);
     for (const url of [env.DATABASE_URL, superuserUrl]) {
@@ -140,7 +140,7 @@ serverTest(['s3'], 'the bucket exists and needs its key', async (t) => {
 });
 
 const { TEST_KAFKA_BROKERS = '' } = process.env;
-const kafkaTest = TEST_KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine
+const kafkaTest = TEST_KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine, so nothing is skipped there
 kafkaTest('Kafka listens on the loopback address only', async (t) => {
   const port = Number(TEST_KAFKA_BROKERS.split(':')[1]);
   const here = connect({ host: '127.0.0.1', port });

@@ -13,7 +13,7 @@ export interface StartServersOptions {
   /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
-  /** Whether a COMMIT waits for the disk, for benches that measure it. Default: false, because the data are deleted anyway. */
+  /** Whether a COMMIT waits for the disk. Needed by benches that measure commits. Default: false, because the data are deleted anyway. */
   durable?: boolean;
 }
 
@@ -77,7 +77,8 @@ export async function startServers(options: StartServersOptions) {
       };
     },
     /**
-     * Creates an empty database with the same rights as the application's database. Nobody may be connected to the latter meanwhile.
+     * Creates an empty database with the same rights as the application's database. Meanwhile, nobody may be connected to the application's
+     * database.
      * @returns the new database's URL, with the application's login
      */
     async createDatabase(name: string): Promise<string> {

@@ -72,7 +72,7 @@ export function outboundCallsOf(client: Client): Promise<OutboundCall[]> {
   return client.value('{ outboundCalls { id at kind target name status durationMs bytes errorKind } }');
 }
 
-/** Calls the action service as the agent service does for a tenant. */
+/** Returns functions that call the action service for a tenant, as the agent service does. */
 export async function actionCalls(t: ExecutionContext, { settings, addresses }: TestMesh) {
   const keys = ringEntries.parse(settings['MESH_KEY']).map(({ key }) => key);
   const client = rpcClient({

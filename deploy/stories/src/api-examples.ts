@@ -38,8 +38,8 @@ export function recordExamples(subgraph: string) {
   }
 
   /**
-   * Sends an operation with one field, which must succeed, and records it as that field's example.
-   * @param maxDepth deeper levels of the value are left out of the example, and lists of numbers are shortened to three
+   * Sends an operation that has one field and must succeed. Records the operation as that field's example.
+   * @param maxDepth if given, deeper levels of the value are omitted from the example, and lists of numbers are shortened to three
    * @returns the value of the field
    */
   async function send<T>(client: Client, query: string, variables: object = {}, maxDepth = Infinity): Promise<T> {
@@ -90,7 +90,7 @@ export function recordExamples(subgraph: string) {
     return events();
   }
 
-  /** Sends an operation that must be refused with an error that is listed on the operation's page. */
+  /** Sends an operation that must be refused with an error that gateway/api/errors.json lists for the operation. */
   async function refused(client: Client, query: string, variables: object = {}): Promise<void> {
     const { code, reason } = (await client.refusal(query, variables)).extensions;
     const listed = listedErrors.get(operationOf(query)) ?? [];
@@ -144,8 +144,8 @@ function operationOf(query: string): string {
 }
 
 /**
- * The number at which the ids of each kind of object begin in examples. The id's name determines the kind, so a name that contains another
- * name comes before it.
+ * For each kind of object, the number at which its ids begin in examples. The kind of an id is the first one here whose name is part of the
+ * id's field name or, for a field called id, of the object's type name. So a name that contains another name must come before that name.
  */
 const firstIds: Record<string, number> = {
   externalsyncdelivery: 3,
@@ -188,8 +188,8 @@ const fixedTexts: [pattern: RegExp, instead: string][] = [
 ];
 
 /**
- * Returns a function that replaces what differs between runs: ids by numbers for each kind of object, times, secrets, and the values in
- * `shown`.
+ * Returns a function that replaces values that differ between runs: ids, times, secrets, and the values in `shown`. Ids become numbers that
+ * are counted for each kind of object.
  */
 function replacer(shown: ReadonlyMap<string | number, string | number>) {
   const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
@@ -236,7 +236,10 @@ function replacer(shown: ReadonlyMap<string | number, string | number>) {
     return Object.fromEntries(entries);
   }
 
-  /** @param owner the type or operation to which the field or argument belongs */
+  /**
+   * Returns the value that replaces the value of a field or an argument.
+   * @param owner the type or operation to which the field or argument belongs
+   */
   function fieldValue(field: { name: string; type: GraphQLType }, owner: string, value: unknown): unknown {
     const { name } = field;
     const type = getNamedType(field.type);
@@ -268,7 +271,7 @@ function replacer(shown: ReadonlyMap<string | number, string | number>) {
     return known;
   }
 
-  /** Replaces texts and shown numbers in a value whose type is not known. */
+  /** Replaces the texts that differ between runs, and the numbers in `shown`, in a value of unknown type. */
   function anyValue(value: unknown): unknown {
     if (typeof value === 'string') return textOf(value);
     if (typeof value === 'number') return shown.get(value) ?? value;

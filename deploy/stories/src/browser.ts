@@ -8,10 +8,16 @@ import { type Browser, chromium } from 'playwright-core';
 
 const packageFile = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '../package.json');
 
-/** The package's Chromium runs only on these machines. On others, the tests are skipped, but fail under CI. */
+/**
+ * Whether tests with a browser run. The package's Chromium runs only on Linux on x64. On other machines, the tests are skipped; under CI,
+ * they run and fail.
+ */
 export const hasBrowser = (process.platform === 'linux' && process.arch === 'x64') || Boolean(process.env['CI']);
 
-/** Opens Chromium from the npm package. Close it at the end of the tests. @throws Error if this machine cannot run it */
+/**
+ * Opens Chromium from the npm package. The caller must close the browser at the end of the tests.
+ * @throws Error if this machine cannot run Chromium
+ */
 export async function openBrowser(): Promise<Browser> {
   const folder = await unpacked();
   // Omits the package's own arguments, which run all pages in one process and turn off the same-origin policy.

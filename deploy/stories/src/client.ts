@@ -63,7 +63,7 @@ export class Client {
     return data;
   }
 
-  /** Sends an operation with one field that must succeed, and returns the field's value. */
+  /** Sends an operation that has one field and must succeed. Returns the field's value. */
   async value<T>(query: string, variables: object = {}): Promise<T> {
     return Object.values(await this.query(query, variables))[0] as T;
   }

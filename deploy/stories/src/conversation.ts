@@ -47,7 +47,7 @@ export function startSession(client: Client, agentId: number): Promise<Session> 
   return client.value(document, { agentId });
 }
 
-/** Starts a session of a new agent, and subscribes from its first event. */
+/** Starts a session of a new agent, and subscribes to the session from its first event. */
 export async function converse(t: ExecutionContext, client: Client, agent: AgentInput = {}) {
   const agentId = await createAgent(client, agent);
   const session = await startSession(client, agentId);

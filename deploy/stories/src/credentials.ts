@@ -8,7 +8,10 @@ import { codeOf } from './sockets.ts';
 
 export type CredentialMesh = ReturnType<typeof withCredentials>;
 
-/** Returns a mesh with two gateways, extended by its keys and by access to rows that no operation writes. */
+/**
+ * Returns a mesh with two gateways. The returned object also has the mesh's keys, and functions that read or change rows that no operation
+ * writes.
+ */
 export function withCredentials(mesh: TestMesh) {
   const { settings, url, gateways, database, model } = mesh;
   const secondUrl = gateways[1];

@@ -12,10 +12,10 @@ export interface UsageSummary {
   breakdown: { model: string; operation: string; count: number }[];
 }
 
-/** The provider of shared meshes whose model, gpt-4o, has a price. Its requests are forwarded to the test file's own model server. */
+/** A provider in shared meshes. Its model, gpt-4o, has a price. Its requests are forwarded to the test file's own model server. */
 export const pricedProvider = 'CLOUD_HOSTED_MODELS';
 
-/** Returns a prompt with `text` that reaches the test file's own model server. */
+/** Returns a prompt that contains `text`, and with which a call reaches the test file's own model server. */
 export function promptOf(client: Client, text: string): string {
   // `forwarder.ts` reads the port from the prompt to choose the model server.
   return client.modelPort === undefined ? text : `[model 127.0.0.1:${client.modelPort}]\n\n${text}`;

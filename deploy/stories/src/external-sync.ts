@@ -26,7 +26,7 @@ export function deliveryOf(
   );
 }
 
-/** Creates a delivery to a host that does not exist. After the first failed attempt, the delivery waits for the next one. */
+/** Creates a delivery to a host that does not exist. Its first attempt fails, and then the delivery waits for the next attempt. */
 export async function waitingDelivery(client: Client): Promise<Delivery> {
   const agentId = await createAgent(client, { externalSyncUrl: 'http://hooks.invalid/parley' });
   const { id: sessionId } = await startSession(client, agentId);

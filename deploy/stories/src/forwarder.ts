@@ -50,7 +50,7 @@ export async function startForwarder(spansFile: string) {
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_TRACES_EXPORTER: 'otlp',
       OTEL_BSP_SCHEDULE_DELAY: '1000',
-      // The default of 2,048 drops spans while a busy machine runs hundreds of stories.
+      // With the default of 2,048, spans are dropped while a busy machine runs hundreds of stories.
       OTEL_BSP_MAX_QUEUE_SIZE: '65536',
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '4096',
     },

@@ -45,8 +45,8 @@ export interface GalaxyRequest {
 }
 
 /**
- * Starts a mock server of the galaxy API, written by the same authors. The server checks credentials, parameters and bodies against the
- * description, and is closed after the test.
+ * Starts a mock server of the galaxy API. The authors of the API's description have written this mock server. It checks credentials,
+ * parameters and bodies against the description, and is closed after the test.
  */
 export async function galaxyServer(t: ExecutionContext) {
   const requests: GalaxyRequest[] = [];
@@ -65,7 +65,10 @@ export async function galaxyServer(t: ExecutionContext) {
   return { url: `http://${pagesHost}:${port}`, requests };
 }
 
-/** Returns custom actions for the API's JSON operations, as a person would create them from the description; without credentials. */
+/**
+ * Returns custom actions for the API's JSON operations, as a person would create them from the description. The actions have no
+ * credentials.
+ */
 export function galaxyActions(url: string) {
   return Object.entries(description.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
@@ -83,7 +86,7 @@ export function galaxyActions(url: string) {
   );
 }
 
-/** Returns a schema with the parameters and the body's properties side by side. Referenced schemas are included as `$defs`. */
+/** Returns one schema for the parameters and the properties of the body together. Referenced schemas are included as `$defs`. */
 function argsOf({ parameters = [], requestBody }: Operation): object {
   const params = parameters.map(({ $ref }) => resolved(description.components.parameters, $ref));
   const given = requestBody?.content['application/json']?.schema ?? {};

@@ -16,7 +16,8 @@ import type { Ledger } from './ledger.ts';
 import { messageOf } from './scripted-model.ts';
 
 /**
- * The invariants of an idle mesh: all functions that these files export. New state needs a fact (`invariants/facts.ts`) and an invariant.
+ * The invariants of an idle mesh: all functions that these three files export. Whoever adds new state must add a fact
+ * (`invariants/facts.ts`) and an invariant.
  */
 const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, responseInvariants].flatMap((file) =>
   Object.values<Invariant>(file),
@@ -41,7 +42,7 @@ const idleTimeoutMs = 60_000;
 export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, openOf(env, schema)]));
   const database = (name: string) => databases.get(name) as Database;
-  /** Lists the remaining work: empty once the mesh is idle. */
+  /** Lists the remaining work. The list is empty once the mesh is idle. */
   async function remainingWork(): Promise<string[]> {
     const tasks = await readTasks(database);
     const groups = env.KAFKA_BROKERS ? await readLag(env) : [];
@@ -73,7 +74,7 @@ export function openChecker(env: Environment) {
   };
 }
 
-/** Reports whether a request continues a reply after tool calls. Otherwise it starts a reply. */
+/** Reports whether a request continues a reply after tool calls. All other requests start a reply. */
 function followsTools({ messages }: ChatRequestBody): boolean {
   return messages.at(-1)?.role === 'tool';
 }

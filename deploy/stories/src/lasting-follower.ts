@@ -4,12 +4,12 @@ import type { Client } from './client.ts';
 import type { SessionEvent, SessionEvents } from './session-events.ts';
 
 const pauseAfter = backoff({ firstMs: 150, maxMs: 1_500, jitter: true });
-/** A subscription counts as failed if it ends before this time and without an event. */
+/** A subscription counts as failed if it receives no event and ends within this time after its start. */
 const standsAfterMs = 1_000;
 
 export type LastingFollower = ReturnType<typeof followLastingly>;
 
-/** Follows a session on a separate socket: from the first event, and after each disconnection from the last received event. */
+/** Follows a session on a separate socket: at first from its first event, and after each disconnection from the last received event. */
 export function followLastingly(client: Client, sessionId: number) {
   /** All received events, in the order of arrival. */
   const events: SessionEvent[] = [];

@@ -6,7 +6,7 @@ export interface SentMessage {
   text: string;
   /** `unknown`: the connection was lost, or the error leaves open whether the message was stored. */
   outcome: 'acknowledged' | 'refused' | 'unknown';
-  /** The error code if the message was not acknowledged, or `no answer`. */
+  /** The error code if the message was not acknowledged; `no answer` if there was no response. */
   code: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface Sender {
   send(query: string, variables: object): Promise<{ errors?: { extensions: { code: string } }[] }>;
 }
 
-/** The responses that clients received. Finally, the data must match them, whatever faults occur. */
+/** The responses that clients received. At the end of a test, the data must match these responses, whatever faults have occurred. */
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Errors after which it is unknown whether a request took effect. After any other error, it did not. */
@@ -56,7 +56,7 @@ export function createLedger() {
     /**
      * Sends a message until it is acknowledged, and returns its final text. Each retry appends a number to the text, so that no text is
      * sent twice.
-     * @throws Error if the message is refused with a final error, or not accepted within 60 s
+     * @throws Error if the message is refused with a final error, or not acknowledged within 60 s
      */
     async send(client: Sender, sessionId: number, text: string): Promise<string> {
       const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';

@@ -14,7 +14,7 @@ export type Message = AsJson<Omit<MessageDto, Unread | 'citations' | 'toolCalls'
   toolCalls: ToolCall[] | null;
 };
 
-/** Fields that these documents do not select. */
+/** Fields that the documents of the stories do not select. */
 export type Unread = '__typename' | 'updatedAt' | 'structuredContent';
 
 export const messageFields = `id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt

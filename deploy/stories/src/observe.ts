@@ -6,7 +6,7 @@ import { createAgent, startSession } from './conversation.ts';
 import type { TestMesh } from './mesh.ts';
 
 export interface Span {
-  /** `service.name` of the process: `parley-<unit>` in a mesh of processes. */
+  /** The `service.name` of the process that sent the span: `parley-<unit>` in a mesh of processes. */
   service: string;
   traceId: string;
   spanId: string;
@@ -24,7 +24,7 @@ export interface Observed {
   spans(): readonly Span[];
   /** Returns all texts since the observation began: logs, spans, and the metrics of every replica. */
   written(): Promise<Record<'log' | 'spans' | 'metrics', string>>;
-  /** Resolves when all earlier logs and spans have arrived. */
+  /** Resolves when all logs and spans written before the call can be read with `log` and `spans`. */
   allWritten(): Promise<void>;
 }
 
@@ -61,7 +61,8 @@ export function observe(mesh: TestMesh): Observed {
     spans,
     written: async () => ({ log: log(), spans: spansText(), metrics: await metricsOf(mesh) }),
     async allWritten() {
-      // Each process writes its lines and spans in order. So once those of this failing turn have arrived, all earlier ones have, too.
+      // Each process writes its log lines and spans in order. So once the lines and spans of the failing turn below have arrived, all
+      // earlier ones have arrived, too.
       const marker = `marker-${randomUUID()}`;
       mesh.model.answer(marker, { status: 401 });
       const ada = await mesh.person();
@@ -76,7 +77,7 @@ export function observe(mesh: TestMesh): Observed {
   };
 }
 
-/** Returns a function that reads the complete lines written to the matching files since this call. */
+/** Returns a function that reads the complete lines that were written to the matching files after this call of `tailOf`. */
 function tailOf(pattern: string): () => string {
   const places = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
   let text = '';
@@ -95,7 +96,7 @@ function tailOf(pattern: string): () => string {
   };
 }
 
-/** Returns the trace id of a request with a turn, once gateway, session and agent have logged it; undefined until then. */
+/** Returns the trace id of a request that starts a turn, once gateway, session and agent have logged the request; undefined until then. */
 function turnTraceOf(log: string, requestId: string): string | undefined {
   const lines = log.split('\n').filter((line) => line.includes(`"${requestId}"`));
   const isTold = ['gateway', 'session', 'agent'].every((unit) =>

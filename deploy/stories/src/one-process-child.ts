@@ -17,7 +17,7 @@ import type { MeshAddresses } from './one-process.ts';
 const [, , dataFolder, gateways] = process.argv;
 if (!dataFolder) throw new Error('Give a data folder');
 
-/** If the process still runs after this time, an open resource keeps it alive. */
+/** If the process still runs this long after the mesh has stopped, an open resource keeps it alive. */
 const endsWithinMs = 10_000;
 const exitNow = process.exit.bind(process);
 
@@ -45,13 +45,13 @@ await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()
   addresses: mesh.dependencies.addresses,
   failed: mesh.failed,
   onReady: () => {
-    flushCompileCache(); // for processes that start before this process ends
+    flushCompileCache(); // processes started from now on find the compiled code in the cache
     const databaseUrl = mesh.databaseUrl() ?? '';
     process.send?.({ units: mesh.dependencies.addresses.announced(), databaseUrl } satisfies MeshAddresses);
   },
 });
 
-/** Returns a second gateway on the same engines and services, which announces its addresses as `gateway-2`. */
+/** Returns a second gateway, which uses the engines and services of the first one and announces its addresses as `gateway-2`. */
 function secondGateway(): Part {
   const { addresses } = mesh.dependencies;
   const announce = (_unit: string, endpoint: Endpoint, address: string) =>

@@ -25,7 +25,7 @@ export type MeshProcess = Awaited<ReturnType<typeof startOneProcess>>;
 
 /**
  * Starts a mesh in a child process on a data folder. Resolves when the mesh is up. The child ends with this process.
- * @throws Error with the child's standard error if it ends before the mesh is up
+ * @throws Error with the child's standard error if the child ends before the mesh is up
  */
 export async function startOneProcess({ dataFolder, env: given, secondGateway, signal }: OneProcessOptions) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;

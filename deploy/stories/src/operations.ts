@@ -30,16 +30,22 @@ export interface Place {
   path: string;
   /** The name of the scalar or enum. */
   type: string;
-  /** The input type with its field, e.g. `RegisterInput.email`. For an argument without an input type, its path. */
+  /**
+   * The input type and its field that holds the value, e.g. `RegisterInput.email`. If the argument is not of an input type, the value's
+   * path.
+   */
   inputField: string;
 }
 
-/** Chooses the value at a place; undefined for the default value. For an input object, returns whether it is present. */
+/**
+ * Returns the value for a place; undefined for the default value. Also called for each input object: the result then determines whether the
+ * object is present.
+ */
 type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 
-/** Returns all operations of the supergraph. The test of credentials checks that the gateway serves exactly these. */
+/** Returns all operations of the supergraph. A test of credentials checks that the gateway serves exactly these operations. */
 export function servedOperations() {
   const sdl = readFileSync(supergraph, 'utf8');
   const schema = buildASTSchema(parse(sdl), { assumeValidSDL: true });
@@ -50,7 +56,7 @@ export function servedOperations() {
     return Object.values(type?.getFields() ?? {}).map((field) => {
       const rule = rules.get(`${type}.${field.name}`);
       if (!rule || !place || !field.astNode) throw new Error(`The supergraph has no rules for ${field.name}`);
-      /** `by`: the accepted credentials, empty if the operation is public. `throttle`: its rate limit. */
+      /** `by`: the credentials that the operation accepts, empty if the operation is public. `throttle`: the operation's rate limit. */
       const { by, throttle } = rule;
       /** The service that resolves the operation. */
       const service = getDirectiveValues(place, field.astNode)?.graph;
@@ -88,12 +94,14 @@ function operationOf(kind: `${OperationTypeNode}`, field: Field) {
     },
     /** The places of all values in the arguments. */
     places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
-    /** Returns valid variables: required ones, those for which `choose` returns a value, and their parents. */
+    /**
+     * Returns valid variables: values for required arguments and fields, values that `choose` returns, and the input objects around them.
+     */
     variables: (choose: Choose = () => undefined): Record<string, unknown> => objectOf(field.args, '', choose),
   };
 }
 
-/** Returns a selection of the result's scalar fields without arguments. */
+/** Returns a selection of all scalar fields of the result that have no arguments. */
 function selectionOf(field: Field): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';

@@ -16,7 +16,7 @@ export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire
 }
 
 /**
- * Starts every unit as separate processes on empty engines. They end with this process, however it ends.
+ * Starts every unit as separate processes on empty engines. The processes end with this process, even if it is killed.
  * @throws Error that names the process whose start failed; all processes are then stopped
  */
 export async function startProcesses({ settings, logFolder, signal, ...more }: ProcessesOptions) {

@@ -19,9 +19,9 @@ type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
 export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
 /**
- * Starts a model server for several tests. Each test sets the responses to its own messages. Stop it with `server.stop()`.
- * @param options.billsApart whether each request is billed a different number of input tokens, unless a test sets the number; a call in the
- * ledger then identifies its request. Default false
+ * Starts a model server for several tests. Each test sets the responses to its own messages. Stop the server with `server.stop()`.
+ * @param options.billsApart whether each request is billed a different number of input tokens, so that a call in the ledger identifies its
+ * request. A number of tokens that a test sets takes precedence. Default false
  */
 export async function startScriptedModel({ billsApart = false } = {}) {
   const turns = new Map<string, Reply>();
@@ -58,10 +58,10 @@ export async function startScriptedModel({ billsApart = false } = {}) {
     },
     /** Sets the response to the message `text`. Other messages get a short default response. */
     answer: (text: string, answer: Reply) => void turns.set(text, answer),
-    /** Sets the response to messages with this prefix that have no response of their own. */
+    /** Sets the response to messages that have this prefix and for which `answer` has set no response. */
     answerOthers: (beginning: string, answer: (text: string, sent: SentTools) => ModelAnswer) =>
       void others.set(beginning, answer),
-    /** Sets the judgement of conversations that contain `text`. Default: `judgement`. */
+    /** Sets the judgement of conversations that contain `text`. All other conversations get `judgement`. */
     judge: (text: string, judge: Judge) => void judgements.set(text, judge),
     /** Returns the requests for replies to this message, in order. */
     requestsFor: (text: string) =>

@@ -11,9 +11,9 @@ import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
 type Chunk = AsJson<AiResponseChunkEvent>;
 type Reply = AsJson<Omit<AiResponseEvent, 'message'>> & { message: Message };
-/** `callStatus` is an alias, because `status` of a session has another type, and GraphQL refuses to merge both. */
+/** `callStatus` is an alias: the `status` of a tool call and the `status` of a session differ in type, so GraphQL cannot merge them. */
 export type ToolCall = AsJson<Omit<ToolCallEvent, 'status'>> & { callStatus: ToolCallEvent['status'] };
-/** `failure` is an alias, because `message` of a reply has another type. */
+/** `failure` is an alias: the `message` of a failed turn and the `message` of a reply differ in type, so GraphQL cannot merge them. */
 type TurnFailed = AsJson<Omit<TurnFailedEvent, 'message'>> & { failure: string };
 export type SessionEvent = Chunk | ToolCall | Reply | TurnFailed | AsJson<SessionStatusEvent>;
 
@@ -61,7 +61,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     });
   }
 
-  /** Waits until the subscription is active: the first event of every session reports its status ACTIVE. */
+  /** Waits for the subscription's first event: the event with status ACTIVE that every session publishes when it starts. */
   opened() {
     return this.until('the first event', ({ all }) => all.length > 0);
   }
@@ -124,7 +124,7 @@ export function compareIds(one: string, other: string): number {
   return ms - otherMs || n - otherN;
 }
 
-/** Reports whether ids strictly increase, i.e. whether no event is repeated. */
+/** Reports whether the events' ids strictly increase. If they do, no event is repeated. */
 export function idsGrow(events: readonly { eventId: string }[]): boolean {
   const ids = events.map(({ eventId }) => eventId);
   return ids.every((id, n) => /^\d+-\d+$/u.test(id) && compareIds(ids[n - 1] ?? '0-0', id) < 0);

@@ -1,4 +1,4 @@
-// These tests start their own meshes, because they interrupt, kill and break them.
+// These tests start their own meshes, because the tests interrupt, kill and break the meshes.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from '@parley/embedded/embedded';
@@ -16,7 +16,7 @@ import { startSharedMeshes } from './shared-meshes.ts';
 
 const say = () => undefined;
 
-/** Sets a folder for the temporary files of everything that is started later in the test. */
+/** Sets the folder for the temporary files of all processes that the test starts later. */
 function ownTemporaryFolder(t: ExecutionContext): string {
   const folder = emptyFolder(t);
   const before = process.env.TMPDIR;
@@ -28,7 +28,7 @@ function ownTemporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Finds all processes whose environment contains this folder, even if their parent has ended. */
+/** Finds all processes whose environment contains the folder, even those whose parent process has ended. */
 function processesOf(folder: string): { pid: number; command: string }[] {
   const read = (file: string) => {
     try {
@@ -97,7 +97,7 @@ test.serial('the stop of many processes reports each that ended by itself', asyn
   t.regex(problems[0] ?? '', /gateway-1 has ended \(SIGKILL\)/u);
 });
 
-/** Without servers in this run, the test is skipped; CI has them. */
+/** Skips the test if this run has no Kafka, Redis and S3 servers. CI has them. */
 const serversTest = process.env.TEST_KAFKA_BROKERS || process.env.CI ? test.serial : test.serial.skip;
 
 serversTest('a start that is cut short leaves nothing of either mesh', async (t) => {
@@ -110,7 +110,7 @@ serversTest('a start that is cut short leaves nothing of either mesh', async (t)
   const servers = { ...Object.fromEntries(engines), DATABASE_URL };
   const cut = startSharedMeshes({ signal: interrupted.signal, say, servers });
   const isStarting = () => processesOf(folder).some(({ command }) => command.includes('/main.ts'));
-  await eventually('processes start', isStarting, { timeoutMs: 120_000 }); // they start after the other mesh, on a busy machine
+  await eventually('processes start', isStarting, { timeoutMs: 120_000 }); // long, because the mesh in one process starts first
   interrupted.abort(new Error('cut short'));
   await t.throwsAsync(cut, { message: /cut short/u });
   await eventually('nothing is left', () => processesOf(folder).length === 0);

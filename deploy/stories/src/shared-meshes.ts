@@ -16,7 +16,10 @@ export interface SharedMeshesOptions {
   signal: AbortSignal;
   /** Receives progress messages. */
   say(line: string): void;
-  /** The settings of the servers for a second mesh, of processes. Default: only the mesh in one process. */
+  /**
+   * The settings of the servers (Kafka, Redis, S3, database) for a second mesh, which consists of several processes. Without it, only the
+   * mesh in one process is started.
+   */
   servers?: Environment | undefined;
   /** Whether the built-in model is the only one. Default false. */
   offline?: boolean;
@@ -28,9 +31,9 @@ export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 const shownWarnings = 40;
 
 /**
- * Starts the meshes, first the one in one process: the other processes then find its code in the compile cache. If ten processes started at
- * once, each would compile the same code. The meshes end with this process.
- * @throws Error if one does not start; all are then stopped
+ * Starts the meshes, beginning with the mesh in one process, so that all other processes find its compiled code in the cache. If ten
+ * processes started at once, each would compile the same code. The meshes end with this process.
+ * @throws Error if a mesh does not start; all meshes are then stopped
  */
 export async function startSharedMeshes({ signal, say, servers, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
@@ -48,7 +51,8 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
     return problems.flat();
   }
   try {
-    // Stories about logs and spans run on the mesh of processes, if there is one.
+    // Stories about logs and spans run on the mesh of several processes, if there is one. Then the mesh in one process does not record
+    // them.
     meshes.push(await startMesh('one process', { ...common, verbose: !servers }));
     if (servers) meshes.push(await startMesh('processes', { ...common, servers, verbose: true }));
   } catch (error) {
@@ -80,7 +84,7 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   closers.defer(() => messaging.stop());
   const speech = await startSpeechProvider();
   closers.defer(() => speech.stop());
-  // Logs every level and exports spans.
+  // With these settings, the mesh logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({
     LOG_LEVEL: 'info',
@@ -88,9 +92,9 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
     MESSAGING_URL_INTL: messaging.url,
     ...speech.env,
     IDP_ONE_TIMEOUT_MS: '20000',
-    // A turn continues without passages that arrive too late, but stories need the citations.
+    // A long timeout, because a turn continues without passages that arrive too late, but stories need the passages' citations.
     AGENT_RETRIEVAL_TIMEOUT_MS: '20000',
-    // Short, because a story waits for the end of this time.
+    // A short time limit, because a story waits until a workflow's turn exceeds it.
     AGENT_WORKFLOW_TURN_MS: '15000',
     ...(!offline && forwarder.env),
     ...observed,

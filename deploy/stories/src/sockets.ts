@@ -4,7 +4,7 @@ import type { GraphError } from './graph-error.ts';
 
 interface SocketOptions extends Pick<ClientOptions, 'on'> {
   url: string;
-  /** Sent as connectionParams. The client's address is also sent as a header. */
+  /** The credentials are sent as `connectionParams`. Their `x-forwarded-for`, the client's address, is also sent as a header. */
   credentials: Record<string, string>;
 }
 
@@ -43,7 +43,10 @@ export class Subscription<Data> {
   errors: GraphError[] | undefined;
   /** The code and reason with which the socket was closed. */
   closed: { code: number; reason: string } | undefined;
-  /** Resolves when the subscription has ended: `closed 4403`, the code of its error with the reason, or `completed`. */
+  /**
+   * Resolves when the subscription has ended: with the socket's close code, e.g. `closed 4403`, with the code and reason of the
+   * subscription's error, or with `completed`.
+   */
   readonly end: Promise<string>;
   readonly #client: ReturnType<typeof openSocket>;
   #socket: WebSocket | undefined;
@@ -68,7 +71,7 @@ export class Subscription<Data> {
       },
     });
     const failed = (errors: unknown) => {
-      if (!Array.isArray(errors)) return; // an error of the socket, which `closed` handles
+      if (!Array.isArray(errors)) return; // the socket failed, which the `closed` handler reports
       this.errors = errors as GraphError[];
       resolve(codeOf(this.errors));
     };
@@ -95,7 +98,9 @@ export class Subscription<Data> {
   }
 }
 
-/** Subscribes on a separate socket and returns the outcome: `ok` at the first event, or how the subscription ended before. */
+/**
+ * Subscribes on a separate socket. Returns `ok` when the first event arrives, or, if the subscription ends without an event, how it ended.
+ */
 export async function subscribeOutcome(options: Omit<SubscriptionOptions<unknown>, 'next'>): Promise<string> {
   const first = Promise.withResolvers<string>();
   const subscription = new Subscription({ ...options, next: () => first.resolve('ok') });

@@ -6,9 +6,10 @@ import { listen } from '@parley/kernel/http/listen';
 export const recorded = 'This is what I said.';
 
 /**
- * Starts a transcription provider like OpenAI's. A marker in the clip, which real audio does not contain, determines the response. `say:`
- * is followed by the transcript, and `fail:` returns 503. `wait:` is followed by a name: there is no response, and when the client
- * disconnects, this is counted at `/abandoned/<name>`.
+ * Starts a transcription provider like OpenAI's. A marker in the clip, which real audio does not contain, determines the response:
+ * - `say:<transcript>` returns the transcript.
+ * - `fail:` returns 503.
+ * - `wait:<name>` gets no response. When the client disconnects, `/abandoned/<name>` counts the disconnection.
  */
 export async function startSpeechProvider() {
   const abandonedCalls = new Map<string, number>();

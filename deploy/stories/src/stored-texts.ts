@@ -25,13 +25,13 @@ export async function rowsOf({ settings }: TestMesh): Promise<Record<string, str
   }
 }
 
-/** Returns a URL with the tests' login, which can read the rows of all tenants. Row-level security hides them from the mesh's login. */
+/** Returns a URL with the tests' login, which can read the rows of all tenants. The mesh's login cannot, because of row-level security. */
 function superuserUrl(databaseUrl: string): string {
   const { pathname } = new URL(databaseUrl);
   return Object.assign(new URL(process.env['TEST_DATABASE_URL'] ?? databaseUrl), { pathname }).href;
 }
 
-/** Returns every event on every topic, with its key and headers, and every dead letter. Empty without `KAFKA_BROKERS`. */
+/** Returns every event on every topic, with its key and headers, and every dead letter. Returns nothing without `KAFKA_BROKERS`. */
 export async function eventsOf({ settings }: TestMesh): Promise<Record<string, string>> {
   if (!settings['KAFKA_BROKERS']) return {};
   const connection = connectionOf(settings);

@@ -7,9 +7,11 @@ import type { SharedMeshes } from './shared-meshes.ts';
 
 export interface StoriesOptions {
   /**
-   * The mesh on which each story runs once. `one process`, the default: the result would be the same on any mesh. `processes`: the story
-   * depends on several processes or on real engines, e.g. for order, takeover, live events, shared limits or revocations; without that
-   * mesh, it runs on the other one. `offline`: a separate one-process mesh for the file, which has only the built-in model.
+   * The mesh on which each story runs once. Default `one process`.
+   * - `one process` is for stories whose result is the same on any mesh.
+   * - `processes` is for stories that need several processes or real engines, e.g. to test order, takeover, live events, shared limits or
+   *   revocations. If no mesh of several processes is running, these stories run on the mesh in one process.
+   * - `offline` starts a separate one-process mesh for the file. This mesh has only the built-in model.
    */
   on?: 'one process' | 'processes' | 'offline';
 }
@@ -18,8 +20,8 @@ type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
 type RegisterStory = (title: string, story: Story) => void;
 
 /**
- * Ava starts all stories at once. Without this limit on a slow machine, a hundred concurrent sign-ups would make the calls within the one
- * process time out.
+ * Ava starts all stories at once. On a slow machine, a hundred concurrent sign-ups would overload the mesh in one process, and its calls
+ * would time out. This limit prevents such an overload.
  */
 const limited = pLimit(8);
 
@@ -37,7 +39,7 @@ export function stories(
     return { name: mesh.name, mesh: opened(test, async () => mesh) };
   });
   const meshes = running.length > 0 ? running : [ownMesh(test, on === 'offline')];
-  // The mesh in one process comes first.
+  // In `meshes`, the mesh in one process comes first.
   const chosen = on === 'processes' ? meshes.slice(-1) : meshes.slice(0, 1);
   const registerWith =
     (register: TestFn | TestFn['serial'], targets = chosen) =>
@@ -65,7 +67,7 @@ function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Pr
 function ownMesh(test: TestFn, offline: boolean) {
   let started: Promise<SharedMeshes> | undefined;
   async function open(): Promise<RunningMesh> {
-    // Imported here, because files that use a shared mesh do not need it.
+    // The module is imported only here, because files that use a shared mesh do not need it.
     const { startSharedMeshes } = await import('./shared-meshes.ts');
     started = startSharedMeshes({ signal: unabortedSignal, say: () => undefined, offline });
     return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));

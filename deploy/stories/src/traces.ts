@@ -2,8 +2,8 @@ import { eventually } from '@parley/testing/eventually';
 import type { Observed, Span } from './observe.ts';
 
 /**
- * Spans from the root of a trace inwards, each as `unit: name`, where the name is a regular expression. The step after `linked` is the root
- * span of another trace, which has a link to the previous span or to a span within it.
+ * Spans from the root of a trace inwards, each as `unit: name`, where the name is a regular expression. The element `linked` continues in
+ * another trace: the next element is the root span of that trace, which has a link to the previous span or to a span within it.
  */
 export type Path = string[];
 

@@ -1,8 +1,8 @@
 import { eventually } from '@parley/testing/eventually';
 
 /**
- * The timeout is three times the sum of one second and this number of round trips. That is far below the polling interval of several
- * seconds, so that polling cannot hide a lost announcement.
+ * The timeout is three times the sum of one second and this number of round trips. This timeout is far below the polling interval of
+ * several seconds, so that polling cannot hide a lost announcement.
  */
 const roundTrips = 20;
 

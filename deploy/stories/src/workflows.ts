@@ -34,7 +34,7 @@ export function workflowOf(nodes: Record<string, object>, variables: object = {}
   return { version: 1, start: Object.keys(nodes)[0] ?? '', variables, nodes };
 }
 
-/** Returns the tag for a node's `system` or `instruction` that routes its requests to the test file's model. */
+/** Returns a tag for a node's `system` or `instruction`. The tag routes the node's requests to the test file's model. */
 export function modelTag({ modelPort }: Client): string {
   return modelPort === undefined ? '' : `[model 127.0.0.1:${modelPort}]`;
 }

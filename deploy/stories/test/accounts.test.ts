@@ -108,7 +108,7 @@ story('a refresh token can be used once, and its successor is valid', async (t, 
       )
     ).refreshToken;
   const first = ada.tokens;
-  ada.tokens = { ...(first as Tokens), accessToken: 'not.a.token' }; // refreshing ignores all other credentials
+  ada.tokens = { ...(first as Tokens), accessToken: 'not.a.token' }; // refreshing needs no valid access token
   const second = await refreshed(first?.refreshToken ?? '');
   t.not(second.refreshToken, first?.refreshToken);
   t.not(second.accessToken, first?.accessToken);

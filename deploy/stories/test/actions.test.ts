@@ -97,7 +97,7 @@ story('the outbound guard refuses hosts that are not public, for actions and for
     );
     t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path: 'input.serverUrl' }] }, url);
   }
-  // A host name is resolved and checked only at a call.
+  // The host name in a URL is resolved and checked only when the action or connector is called.
   const { callAction, callTool } = await actionCalls(t, mesh);
   const action = await createAction(ada, { url: 'http://localhost/orders' });
   const connector = await createConnector(ada, { serverUrl: 'http://localhost/mcp' });

@@ -81,7 +81,7 @@ story('a new signing key is published for longer than a key set may be cached be
   for (const url of mesh.gateways) {
     const response = await fetch(new URL('/.well-known/jwks.json', url));
     const maxAgeS = Number(/max-age=(\d+)/u.exec(response.headers.get('cache-control') ?? '')?.[1]);
-    // The age counts twice, because the gateway itself caches the key set for the same time.
+    // `maxAgeS` counts twice: the gateway caches the key set for this time, and so do the gateway's clients.
     t.true(key.publishedForS > 2 * maxAgeS + 60, `${key.publishedForS} s, and it is kept for twice ${maxAgeS} s`);
   }
 });

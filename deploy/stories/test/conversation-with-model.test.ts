@@ -46,7 +46,8 @@ story('a subscriber that joins in the middle of a reply gets the rest of it', as
     const before = events.chunks.length;
     beforeDelta.release();
     await events.until('one more word', ({ chunks }) => chunks.length > before);
-    // Only the first event shows that the subscription has started. On a busy machine that may take longer than the first fifty words.
+    // Only the first event shows that the subscription has started. On a busy machine, the start may take longer than the first fifty
+    // words.
     const fromMs = performance.now();
     const isTime = () => late.all.length > 0 || performance.now() - fromMs > 200;
     await eventually('its first event, or time for the next word', isTime);

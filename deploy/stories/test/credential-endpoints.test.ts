@@ -16,7 +16,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'test' };
 
-/** Makes credentials that every port of a unit must refuse, and one credential that it must accept. */
+/** Makes credentials that every port of a unit must refuse (`wrong`), and one credential that every port must accept (`right`). */
 async function credentials({ meshKey, operatorKey }: CredentialMesh, unit: string) {
   const minted = (agoS: number, claims: object = {}) => {
     const at = Math.floor(Date.now() / 1000) - agoS;

@@ -13,12 +13,13 @@ const calls = 300;
 /** The maximum number of subscriptions on one socket. */
 const subscriptions = 50;
 /**
- * The maximum number of one client's calls that may be answered while another client waits for a single query. A shared FIFO queue
- * would answer most of them first; a fair queue answers about as many as are already running, and more on a busy machine.
+ * The maximum number of one client's calls that may be answered while another client waits for the answer to a single query. In a shared
+ * FIFO queue, almost all of the calls would be answered before the query. In a fair queue, the query waits only for about as many calls as
+ * were running when it arrived, and for more on a busy machine.
  */
 const mayPass = 120;
 
-/** Mutations of one account that are slow, or that wait for one another. */
+/** Mutations by one account. They are slow, or wait for each other's locks. */
 const slow: Record<string, (ada: Client, n: number) => [document: string, variables: object]> = {
   changePassword: ({ account }) => [
     'mutation ($input: PasswordInput!) { changePassword(input: $input) }',

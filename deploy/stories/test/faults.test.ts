@@ -1,5 +1,5 @@
-// Runs the fault tests in their short form. They have a mesh of their own, because they kill and stop its processes and servers. Each test
-// restores the mesh for the next one.
+// Runs the fault tests in their short form. The tests share a separate mesh, because they kill and stop the mesh's processes and servers.
+// Each test restores the mesh for the next one.
 /* oxlint-disable import/no-unassigned-import -- importing a test file declares its tests */
 import './faults/events.test.ts';
 import './faults/poison.test.ts';

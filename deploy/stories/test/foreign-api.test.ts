@@ -9,7 +9,7 @@ const story = stories(test);
 
 const planet = { id: 1, name: 'Mars', type: 'terrestrial', physicalProperties: { mass: 0.107 }, tags: ['röd', '红'] };
 
-/** One call of each operation with its expected status. Requests and responses are validated against the API description. */
+/** One call of each operation, with the status that is expected. Requests and responses are validated against the API description. */
 const calls: [name: string, given: Record<string, unknown>, status: number][] = [
   ['getToken', { email: 'marc@example.com', password: 'canary-password' }, 201],
   ['createUser', { name: 'Marc', email: 'marc@example.com', password: 'canary-password' }, 201],
@@ -84,7 +84,7 @@ story(
     ]);
     t.true(galaxy.requests.every(({ authorization }) => authorization === 'Bearer canary-galaxy'));
     const log = await outboundCallsOf(ada);
-    // The log includes the call without a credential. Calls that the client itself refused were not sent.
+    // The log includes the call without a credential. Calls that the client refused to send are not in the log.
     const statuses = log.flatMap(({ status }) => status ?? []);
     const expected = [...calls.map(([, , status]) => status), 401];
     t.deepEqual(

@@ -22,13 +22,14 @@ const inProgress = { code: 'CONFLICT', statusCode: 409, reason: 'IDEMPOTENCY_KEY
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
 
-/** Returns the same client at each gateway. */
+/** Returns one client for each gateway, all with the given client's credentials. */
 function atBoth(client: Client, { gateways }: TestMesh): Client[] {
   return gateways.map((url) => Object.assign(client.at(url), { apiKey: client.apiKey }));
 }
 
 /**
- * Sends the same request to both gateways concurrently, and repeats that until all responses are equal. Earlier responses may be CONFLICT.
+ * Sends the same request to both gateways concurrently, again and again until all responses are equal, because early responses may be
+ * CONFLICT.
  */
 async function insist(
   clients: Client[],
@@ -155,7 +156,7 @@ story('startTextGeneration with a key returns the same requestId, and generates 
   const { caller } = await callerWithKey(ada);
   mesh.model.answer('Begin.', { text: 'Begun.', usage: { prompt_tokens: 1_000, completion_tokens: 100 } });
   const input = { prompt: promptOf(ada, 'Begin.'), provider: pricedProvider };
-  // Each client has its own address, because direct calls are throttled by address.
+  // Each client has its own address, because the rate limit of direct calls applies to each address.
   const clients = mesh.gateways.map((url) => Object.assign(caller().at(url), { apiKey: caller().apiKey }));
   await insist(clients, startGeneration, { input });
   await eventually('it is counted', async () => (await usageOf(ada)).breakdown[0]?.count === 1);

@@ -49,7 +49,8 @@ async function makeTalkative({ person, database }: TestMesh) {
   return { ada, sessionId, forget };
 }
 
-// Serial, because each story fully uses a processor. In the one-process mesh, the gateway and all units share one processor.
+// The stories run one after the other, because each one fully uses a processor. In the one-process mesh, the gateway and all units share
+// one processor.
 story.serial(
   'a request whose response would be too large is refused, and a concurrent conversation continues',
   async (t, mesh) => {
@@ -58,7 +59,7 @@ story.serial(
     const grace = await mesh.person();
     const beside = await converse(t, grace);
 
-    // All lists are different, so that no list can reuse the rows of another.
+    // Each list has another length, so that no list can reuse the rows that were read for another one.
     const lists = Array.from({ length: 16 }, (_, n) => `a${n}: sessions { messages(first: ${5_000 + n}) { text } }`);
     const hostile = Promise.all(Array.from({ length: 3 }, () => ada.refusal(`{ ${lists.join(' ')} }`)));
     await sendMessage(grace, beside.sessionId, 'Are you still there?');

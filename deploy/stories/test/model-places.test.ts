@@ -1,4 +1,5 @@
-// This test uses its own mesh, whose agent has fewer model slots than its session has turns, and a short first-token timeout.
+// This test uses its own mesh. The agent process has fewer model slots than the session process has turns, and the first-token timeout is
+// short.
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +56,7 @@ test('waiting for a model slot does not count as turn time, tenants are served r
   const gates: Gate[] = [];
   model.answerOthers('Slow', () => {
     const gate = createGate();
-    gate.release(); // lets the first word pass
+    gate.release(); // lets the first word of the reply pass
     gates.push(gate);
     return { text: ['Just ', 'so.'], beforeDelta: gate };
   });

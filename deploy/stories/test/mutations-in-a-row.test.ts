@@ -65,7 +65,7 @@ story('after a mutation has revoked its sign-in, later mutations of the same doc
   const refresh = 'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken refreshToken } }';
   type Refreshed = { refreshToken: { refreshToken: string } };
   const { refreshToken: next } = await ada.query<Refreshed>(refresh, { t: spent });
-  await ada.query(refresh, { t: next.refreshToken }); // using a successor ends the grace period of the token before it
+  await ada.query(refresh, { t: next.refreshToken }); // using the new refresh token ends the grace period of the old one
   const password = 'a passphrase of the thief';
   const { errors } = await ada.send(
     `mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken } changePassword(input: { newPassword: "${password}" }) }`,

@@ -10,7 +10,7 @@ const story = stories(test, { on: 'processes' });
 const ingest = 'mutation ($input: IngestDocumentInput!) { ingestDocument(input: $input) }';
 const longText = Array.from({ length: 40_000 }, (_, n) => `word${n}`).join(' ');
 
-/** Starts many concurrent searches, texts and uploads of one tenant. */
+/** Starts many concurrent requests of one tenant: searches, storing of texts, and uploads. */
 async function startFlood(client: Client) {
   const knowledgeBaseId = await createKnowledgeBase(client);
   await ingestText(client, knowledgeBaseId, longText.slice(0, 100_000));

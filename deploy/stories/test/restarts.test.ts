@@ -29,8 +29,8 @@ import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../s
 import { fullLength } from './faults/fault-mesh.ts';
 
 /**
- * Number of running turns when the mesh is killed, in addition to the one that streams a story. At full length, the sum is the limit of a
- * tenant.
+ * The number of running turns when the mesh is killed, without the turn that streams a story. At full length, this number plus one is a
+ * tenant's limit of running turns.
  */
 const killed = fullLength ? 49 : 24;
 /** Number of running turns when the mesh is stopped. */
@@ -50,7 +50,7 @@ interface Running {
 /** Work of every kind that one tenant has in progress when a mesh ends. */
 interface Busy {
   ada: Client;
-  /** Unique texts: the message that asks for the story, and those of the two sessions under evaluation. */
+  /** Texts that occur only once: the message that asks for the story, and the messages of the two sessions that are being evaluated. */
   texts: { story: string; thinking: string; ending: string };
   /** Sessions with a running turn. Half of these turns have streamed chunks, and some sessions have another turn waiting. */
   open: number[];
@@ -116,7 +116,10 @@ async function brokenInvariants(): Promise<string[]> {
 
 let rounds = 0;
 
-/** Starts work of every kind. @param turns number of running turns besides the story */
+/**
+ * Starts work of every kind.
+ * @param turns number of running turns without the turn that streams a story
+ */
 async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   const round = ++rounds;
   const texts = {
@@ -134,7 +137,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   await done.events.turns(1);
 
   const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
-  // The next mesh may repeat requests before the gates open. Repeated requests get the same final responses.
+  // Before the gates open, the next mesh may send requests again. Repeated requests get the same final responses.
   const beforeJudgement = createGate();
   model.judge(texts.thinking, { json: { ...judgedLater, score: 7 }, beforeHeaders: beforeJudgement });
   model.judge(texts.ending, { json: judgedLater, beforeHeaders: beforeJudgement });
@@ -219,7 +222,7 @@ async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Clien
   return back;
 }
 
-/** Asserts that the interrupted reply is repeated once, and that its follower receives it in order. */
+/** Asserts that the interrupted reply is repeated once, and that the subscriber of its session receives the chunks in order. */
 async function assertStoryGoesOn(t: ExecutionContext, { streamed, texts }: Busy, back: Client): Promise<void> {
   const { sessionId, events: before } = streamed;
   await before.until('the end of the socket', ({ closed }) => closed);
@@ -274,7 +277,7 @@ function assertCounted(t: ExecutionContext, messages: Pick<Message, 'turnIndex'>
 
 const finalOf = (all: SessionEvent[]) => all.filter(({ __typename }) => __typename !== 'AiResponseChunkEvent');
 
-/** The last evaluation of each round. Later meshes must not change it. */
+/** The last evaluation of each test. Later meshes must not change it. */
 const final: { ada: Client; sessionId: number; evaluation: unknown }[] = [];
 
 async function assertFinal(t: ExecutionContext): Promise<void> {
@@ -287,7 +290,7 @@ test.serial('a kill during turns and evaluations loses, duplicates and leaves be
   const busy = await busyMesh(t, killed);
   const { ada } = busy;
 
-  // These messages are being sent when the mesh is killed. Those without an acknowledgement may or may not have been stored.
+  // The messages below are being sent when the mesh is killed. A message without an acknowledgement may or may not have been stored.
   const agentId = await createAgent(ada);
   const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
   const acknowledged = new Map<string, number>();
@@ -333,7 +336,7 @@ test.serial(
     const busy = await busyMesh(t, stopped);
     await assertStops(t, shortGraceMs);
     await start();
-    await assertNothingLost(t, busy); // with the clients' earlier sign-ins
+    await assertNothingLost(t, busy); // uses the sign-ins from before the restart
     await assertFinal(t);
   },
 );

@@ -52,8 +52,8 @@ story('traces connect a request with its last effect through gRPC, SQL, events a
   const paths = {
     'who asks': [request, ...calls('ResolveSignIn', 'gateway', 'identity'), sql('identity')],
     'the model of a reply': [...reply, 'agent: chat \\S+'],
-    // The cost is metered in one of two ways: by a call for this model call only, or by one call for several model calls. The span of a
-    // call for several links to the traces of all of them.
+    // The cost is metered in one of two ways: by a request for this model call alone, or by one request for several model calls. The span
+    // of a request for several model calls links to the traces of all these calls.
     'the cost of a reply': [
       [...reply, ...metering],
       [...reply, 'linked', 'agent: spend of several calls', ...metering],
@@ -163,7 +163,7 @@ story('no log line, span or metric contains texts, credentials or keys of the me
     events.failures.map(({ code }) => code),
     ['MODEL_FAILED', 'MODEL_REQUEST_REFUSED'],
   );
-  model.judge(said, { json: { score: canary('judgement') } }); // invalid three times, then evaluated offline
+  model.judge(said, { json: { score: canary('judgement') } }); // three invalid responses, then an offline evaluation
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
 

@@ -11,7 +11,7 @@ import { stories } from '../src/stories.ts';
 const proxy = '127.0.0.1';
 const story = stories(test, { on: 'processes' });
 
-/** Alternates between the gateways, which share one counter. */
+/** Returns a function that returns the gateways' URLs in rotation. The gateways share one counter. */
 function alternating({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
@@ -76,7 +76,10 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token, a
 /** With more aliases, a document would exceed the complexity limit. */
 const maxAliases = 24;
 
-/** Credentials that every operation accepts, because requests that are refused before the throttle are not counted. */
+/**
+ * Returns one credential of each kind, so that every operation finds one that it accepts. Requests that are refused before the throttle
+ * would not be counted.
+ */
 async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'apiKey'>> {
   const owner = await mesh.person();
   const { apiKey } = await owner.withApiKey();
@@ -111,8 +114,8 @@ story(
       t.is((await via(addressIn(198))).status, 200, `${name}: another address`);
 
       if (requests > maxAliases) continue;
-      // A document with more aliases than the window allows is refused and not counted. In a document with exactly as many, each alias
-      // counts.
+      // A document with more aliases than the limit allows is refused and not counted. In a document with exactly as many aliases as
+      // allowed, each alias counts as a request.
       const many = (client: string, count: number) =>
         send(gateway(), {
           from: proxy,
@@ -149,8 +152,8 @@ story('a forged X-Forwarded-For from a socket that is not a proxy has no effect'
   }
 });
 
-// On a busy machine, sending all messages may take longer than a minute. So the story asserts instead that no response has a rate limit
-// header, which every throttled operation sends (above): nothing counts these messages.
+// On a busy machine, sending all messages may take longer than a minute. So the story asserts something else: no response has a rate limit
+// header. Every throttled operation sends this header, so the messages are not counted.
 story(
   'three hundred messages a minute from one address, over several sessions, are all accepted and not counted',
   async (t, mesh) => {
@@ -163,7 +166,7 @@ story(
     const ada = await person();
     const agentId = await createAgent(ada);
     const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
-    const gate = createGate(); // never opened: the story counts sent messages, not replies
+    const gate = createGate(); // this gate is never opened: the story counts sent messages, not replies
     const texts = Array.from({ length: 300 }, (_, n) => `Message ${n} of three hundred`);
     for (const text of texts) mesh.model.answer(text, { beforeHeaders: gate });
     const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
@@ -185,6 +188,6 @@ story(
     t.log(`sent within ${Math.round((performance.now() - begun) / 1_000)} s`);
     const kept = await Promise.all(sessions.map(({ id }) => readSession(ada, id)));
     t.is(kept.flatMap(({ messages }) => messages).filter(({ role }) => role === 'USER').length, 300);
-    for (const { id } of sessions) await endSession(ada, id); // otherwise the mesh would reply to them during later tests
+    for (const { id } of sessions) await endSession(ada, id); // otherwise the mesh would reply to the messages during later tests
   },
 );

@@ -31,7 +31,7 @@ const itemSchema = {
 
 type CallHandler = (response: ServerResponse) => unknown;
 
-/** Creates a connector with the tool `stock` and an action `price`, with their servers, whose responses can be held back. */
+/** Creates a connector with the tool `stock`, an action `price`, and a server for each. The responses of both servers can be held back. */
 async function toolsOf(
   t: ExecutionContext,
   owner: Client,
@@ -144,7 +144,7 @@ story.each(
     );
     t.true(entries.some(({ kind, errorKind }) => kind === 'TOOL_LIST' && errorKind === null));
 
-    // Each round is metered, and the message's cost is the sum of the rounds.
+    // Each of the three model calls is metered, and the reply's cost is their sum.
     const { costThisMonthUsd, breakdown } = await usageOf(ada);
     t.deepEqual(breakdown, [{ model: 'gpt-4o', operation: 'session', count: 3 }]);
     t.like(reply.message, { tokensIn: 3_000, tokensOut: 150, costUsd: costThisMonthUsd });

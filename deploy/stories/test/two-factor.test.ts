@@ -70,7 +70,7 @@ story(
       agentCount: 1,
     });
 
-    // Refreshed tokens and new sign-ins are limited too; each sign-in needs its own verification.
+    // Until the sign-in is verified, refreshed tokens have only limited access, too. Each new sign-in needs its own verification.
     const refresh = `mutation ($refreshToken: String!) { refreshToken(input: { refreshToken: $refreshToken }) { ${tokenFields} } }`;
     phone.tokens = await phone.value<Tokens>(refresh, { refreshToken: phone.tokens?.refreshToken });
     const laptop = await ada.elsewhere();

@@ -413,7 +413,7 @@ story('the demo page uses a session that its server starts, and keeps it after a
   const { headers } = await fetch(demo.url);
   t.regex(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/u, 'no other site can frame it');
 
-  // The stored key belongs to another database.
+  // The stored key is unknown here, like a key of another database.
   writeFileSync(file, JSON.stringify({ apiKey: 'gone', agentId: 1 }));
   const other = await startDemoServer({ port: 0, endpoint: mesh.url, file, log: createLogger('demo') });
   t.teardown(() => other.stop());

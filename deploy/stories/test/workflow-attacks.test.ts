@@ -256,7 +256,7 @@ const pass = (next: string) => ({ kind: 'condition', cases: [{ when: 'true', nex
 const pattern = 'has a pattern that is not valid, or has more than linear cost';
 const looped = 'closes a loop without a response: a → b → a';
 
-/** Definitions that are refused. A definition that cannot be stored at all is reported with the path `draft`. */
+/** Definitions that are refused. If a definition cannot even be stored, the refusal has the path `draft`. */
 const hostile: [what: string, definition: object, path: string, message: string][] = [
   ['10,000 empty nodes', many(10_000, () => ({})), 'nodes', 'must have at most 200 nodes'],
   ['201 nodes', many(201, (next) => ({ kind: 'response', text: 'a', next })), 'nodes', 'must have at most 200 nodes'],
@@ -300,7 +300,7 @@ story('hostile definitions are refused with the reason, and are never published'
       extensions: { code: 'BAD_REQUEST', reason: 'WORKFLOW_FAILED' },
     });
   }
-  // Bodies beyond the gateway's own limits are refused earlier.
+  // Bodies that exceed the gateway's own limits are refused before a service receives them.
   const beyond: [object, RegExp][] = [
     [many(10_000, (next) => ({ kind: 'response', text: 'a', next })), /^The body holds more than \d+ values$/u],
     [withDeep(4_000), /is nested more than 64 levels deep$/u],
@@ -329,7 +329,7 @@ story('a template or an expression that takes too long at run time fails its nod
     t.is(refusal.message, `The node ${node} of the workflow failed: ${code}`, what);
     t.is(refusal.extensions.reason, 'WORKFLOW_FAILED', what);
   }
-  // Values are not evaluated, so that variables cannot refer to each other.
+  // The values of variables are not evaluated, so that variables cannot refer to each other.
   const cyclic = workflowOf(
     { say: { kind: 'response', text: '{{ variables.a }}' } },
     { a: '{{ variables.b }}', b: '{{ variables.a }}' },

@@ -16,7 +16,10 @@ const story = stories(test);
 
 const saying = (text: string, rest: object = {}) => ({ kind: 'response', text, ...rest });
 
-/** Starts a conversation with these nodes. `end` sends a message and returns the event that ends the turn; `ask` returns its text. */
+/**
+ * Starts a conversation with these nodes. `end` sends a message and returns the event that ends the turn; `ask` sends a message and returns
+ * the text of that event.
+ */
 async function conversation(t: ExecutionContext, owner: Client, nodes: Record<string, object>, variables?: object) {
   const talk = await converseBy(t, owner, workflowOf(nodes, variables));
   const { sessionId, events } = talk;
@@ -122,7 +125,7 @@ story.each(
     t.deepEqual(await asked('letters', 'bills'), ['A bill.', 2]);
     t.deepEqual(await asked('letters', 'parcels'), ['Something else, by null.', 2]);
     const requests = routings(mesh, unique);
-    // The choice uses the provider's structured output, limited to these labels.
+    // The choice uses the provider's structured output, limited to the labels of the routes.
     const schemas = requests.map(({ body }) => body.response_format?.json_schema?.schema);
     const label = { type: 'string', enum: ['bills', 'praise', 'none of these'] };
     for (const schema of schemas) t.like(schema, { properties: { label } });
@@ -293,7 +296,7 @@ story.each(
   },
 );
 
-/** Makes one node of each kind that can fail. Its model or server behaves like `broken`. */
+/** Makes one node of each kind that can fail. The node's model or server behaves like `broken`. */
 async function failing(t: ExecutionContext, mesh: TestMesh, owner: Client, unique: string, broken: Broken) {
   mesh.model.answerOthers(`Fail ${unique}`, () => broken.model);
   mesh.model.judge(`Sort ${unique}`, broken.model);
@@ -323,7 +326,9 @@ interface Broken {
 type Failing = Awaited<ReturnType<typeof failing>>;
 const kinds = ['llm', 'router', 'tool', 'action'] as const;
 
-/** Returns a chain of all four nodes, each linked to the next only by `onError`. The final text contains the errors. */
+/**
+ * Returns a chain of the four nodes that fail. Each node is linked to the next one only by `onError`. The final text contains the errors.
+ */
 function chained(nodes: Failing, rest: object = {}) {
   const entries = kinds.map((kind, index) => {
     const onError = kinds[index + 1] ?? 'done';
@@ -414,7 +419,7 @@ story.each('a turn runs at most 50 nodes, and its expressions take a limited tim
   const run = await busy.last();
   t.like(run?.trace.at(-1), { output: null });
   t.regex(run?.trace.at(-1)?.error ?? '', /^EVALUATION_TIME: /u);
-  // Each node may take 50 ms, and all nodes together 200 ms.
+  // Evaluation may take 50 ms in each node, and 200 ms in all nodes together.
   t.true((run?.trace.length ?? 0) < 12, `${run?.trace.length} nodes`);
   t.false(mesh.model.server.requests.some(({ text }) => text.includes('{% for')));
 });

@@ -37,7 +37,7 @@ const subgraphs = units.flatMap(({ name: unit, serves, hasSubscriptions }): Used
   ...(hasSubscriptions ? [{ unit, endpoint: 'rpc' as const }] : []),
 ]);
 
-/** Returns the settings of a unit that runs as a separate process. Neither starts nor reads anything. */
+/** Returns the settings of a unit that runs as a separate process. Starts nothing and reads nothing. */
 export function settingsOfUnit(unit: Omit<ListedUnit, 'readConfig' | 'load'>) {
   return settingsOfProcess(unit, usedBy(unit));
 }
@@ -51,7 +51,7 @@ function usedBy({ name }: Pick<ListedUnit, 'name'>): UsedEndpoint[] {
   return name === 'gateway' ? subgraphs : [];
 }
 
-/** Returns the shared settings: those that every process reads, all units in one process, or commands. */
+/** Returns the settings that are shared: by all processes, by all units of a mesh in one process, or by units and commands. */
 export function sharedSettings(): ListedSetting[] {
   const { nodeEnv, ...others } = oneProcessSettings;
   const shared = listSettings({
@@ -66,8 +66,8 @@ export function sharedSettings(): ListedSetting[] {
 }
 
 /**
- * Returns all settings, by the unit that reads them. `shared`: settings of more than one unit. `commands`: settings of scripts. Neither
- * starts nor reads anything.
+ * Returns all settings, by the unit that reads them. `shared`: settings of more than one unit. `commands`: settings of scripts. Starts
+ * nothing and reads nothing.
  */
 export function allSettings(): Record<string, ListedSetting[]> {
   const ofUnits = units.map((unit) => [unit.name, settingsOfUnit(unit).own]);

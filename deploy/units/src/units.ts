@@ -50,7 +50,7 @@ export const waves = [
     listed(knowledgeDeclaration, async () => (await import('@parley/knowledge')).knowledge),
     listed(voiceDeclaration, async () => (await import('@parley/voice')).voice),
   ],
-  // The agent stops before identity, because it settles the cost of model calls there.
+  // The agent stops before identity, because the agent settles the cost of its model calls at identity.
   [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [
     listed(evaluationDeclaration, async () => (await import('@parley/evaluation')).evaluation),

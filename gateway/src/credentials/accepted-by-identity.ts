@@ -11,7 +11,10 @@ const timeoutMs = 500;
 
 const refused = "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ";
 
-/** Readiness like `untilReached`, but identity must accept the call: with a wrong `MESH_KEY` the gateway never becomes ready. */
+/**
+ * Checks readiness like `untilReached`, but identity must also accept the gateway's call. With a wrong `MESH_KEY`, the gateway therefore
+ * never becomes ready.
+ */
 export function acceptedByIdentity(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   log: Logger,

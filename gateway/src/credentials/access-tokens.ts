@@ -9,12 +9,15 @@ import { atMost } from './at-most.ts';
 
 export interface AccessToken {
   signInId: string;
-  /** Milliseconds since the epoch. */
+  /** When the token expires, in milliseconds since the epoch. */
   endsAtMs: number;
 }
 
 export interface AccessTokens {
-  /** @throws DomainError `unauthenticated` with one constant message; `unavailable` when no key set can be fetched. */
+  /**
+   * @throws DomainError `unauthenticated` if the token is not accepted, always with the same message; `unavailable` if no key set can be
+   * fetched.
+   */
   verify(token: string): Promise<AccessToken>;
   jwks(): Promise<JSONWebKeySet>;
 }

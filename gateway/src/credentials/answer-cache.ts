@@ -10,7 +10,10 @@ export interface AnswerCache<Value> {
   /** @throws what `ask` threw; failures are not cached. */
   get(key: string, ask: () => Promise<Value>): Promise<Value>;
   set(key: string, pending: Promise<Value>): void;
-  /** Removes matching answers, or all. Pending answers are always removed, because they may predate the change. */
+  /**
+   * Removes the answers that `matches` selects; without `matches`, all answers. Pending answers are always removed, because they may be
+   * older than the change that caused this call.
+   */
   invalidate(matches?: (answer: Value, key: string) => boolean): void;
 }
 

@@ -7,7 +7,10 @@ import { apiKeyOwners } from './api-key-owners.ts';
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest();
 
-/** Owners of the keys `a` to `e`, tenants 1 to 5. The first two lookups wait at the gate, while later ones form a batch. */
+/**
+ * Creates a lookup in which the keys `a` to `e` belong to the tenants 1 to 5. The first two lookups wait at the gate, while later ones form
+ * a batch.
+ */
 function setup(resolveApiKeys?: () => Promise<never>) {
   const gate = createGate();
   const known = new Map([...'abcde'].map((key, n) => [hashOf(key).toString('hex'), n + 1]));

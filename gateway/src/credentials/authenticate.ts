@@ -14,8 +14,9 @@ import type { Credentials, Origin } from './credentials.ts';
 export interface Authenticate {
   /**
    * Authorizes all fields or none. `begun` is as in `QueueOptions`.
-   * @throws DomainError `unauthenticated` without a valid credential; `forbidden` if the credential does not allow a field; the errors of
-   * `CredentialCalls`
+   * @throws DomainError `unauthenticated` without a valid credential
+   * @throws DomainError `forbidden` if the credential does not allow a field
+   * @throws the errors of `CredentialCalls`
    */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
@@ -61,7 +62,7 @@ export interface OwnerOfOptions {
 
 /**
  * Returns the owner of a socket, or undefined for a socket without credentials.
- * @throws as `Authenticate` if any credential is invalid; the abort reason
+ * @throws the errors of `Authenticate` if any credential is invalid; the signal's reason if the signal is aborted
  */
 export type OwnerOf = (
   credentials: Credentials,
@@ -100,7 +101,7 @@ const credentialNames: Record<CredentialKind, string> = {
   SESSION_TOKEN: 'an avatar token',
 };
 
-/** Returns the error for an unacceptable credential, which names the accepted kinds. */
+/** Returns the error for an unacceptable credential. The error names the accepted kinds of credentials. */
 function unacceptable(credentials: Credentials, rules: FieldRule[]): DomainError {
   if (credentialKinds(credentials).length === 0) return unauthenticated();
   const kinds = (Object.keys(credentialNames) as CredentialKind[]).filter((kind) =>

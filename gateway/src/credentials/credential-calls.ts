@@ -18,16 +18,20 @@ export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 export interface CredentialCalls {
   /**
    * Waits for a slot, then runs `call`.
-   * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` when the maximum wait has passed; the abort reason
+   * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` when the maximum wait has passed; the signal's reason if
+   * the signal is aborted
    */
   queued<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
   readonly waiting: number;
 }
 
 export interface CredentialCallsOptions {
-  /** Limits for requests. Lookups of open sockets have the same concurrency and an unbounded queue, with one lookup per credential. */
+  /**
+   * Limits for lookups with purpose `request`. Lookups for open sockets run with the same concurrency. Their queue is unbounded, because
+   * each credential has at most one lookup in it.
+   */
   limits: FairQueueLimits<'address' | 'tenant'>;
-  /** Maximum number of lookups for new sockets that wait, per client. Default: unbounded. */
+  /** Maximum number of waiting lookups for new sockets, per client. Default: unbounded. */
   newSocketsWaiting?: number;
   /** Maximum wait in ms. Default 5,000, the timeout of the call itself. */
   queueTimeoutMs?: number;

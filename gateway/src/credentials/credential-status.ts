@@ -19,13 +19,16 @@ export interface CredentialStatus {
    * @throws DomainError `unauthenticated` if it is revoked or unknown; the errors of `CredentialCalls`
    */
   signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
-  /** Returns the status of a session, as the contract's `SessionStatus`. @throws DomainError as `tenant` does. */
+  /**
+   * Returns the status of a session, as the contract's `SessionStatus`.
+   * @throws the same DomainErrors as `tenant`.
+   */
   session(session: SessionKey, requester: StatusRequester): Promise<string>;
   /** Returns the status of a tenant. @throws DomainError `unauthenticated` if it is unknown; the errors of `CredentialCalls` */
   tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
   /** Requests the status of all these callers again, in batches. */
   refresh(callers: Iterable<Caller>, requestId: string): void;
-  /** Drops the cached status that a change affects; undefined drops everything. */
+  /** Drops the cached status that a change affects. If the change is undefined, drops everything. */
   invalidate(changed: CredentialsChanged | undefined): void;
 }
 
@@ -83,7 +86,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
     }
   }
 
-  /** Only a cache miss is queued. Clients that need the same answer wait in their own queues. */
+  /** Only lookups that miss the cache are queued. Each client waits in its own queue, even if several clients need the same answer. */
   function known<Value>(
     answers: AnswerCache<Value>,
     key: string,

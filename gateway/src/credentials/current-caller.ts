@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { RootField } from '../graph/root-fields.ts';
 
-/** The caller of a request whose own mutations may change who the caller is. */
+/** The caller of a request. The request's own mutations may change who the caller is. */
 export interface CurrentCaller {
   /** Authorizes these fields; an empty list stands for `_entities`. @throws DomainError when the credential does not allow them. */
   get(fields: () => RootField[]): Promise<Caller>;
@@ -24,7 +24,7 @@ export function createCurrentCaller({ first, fields: all, ask, invalidate }: Cur
   let isStale = false;
   return {
     get(fieldsOf) {
-      if (!hasChanged) return current; // already authorized for all fields
+      if (!hasChanged) return current; // the caller is already authorized for all fields
       const fields = fieldsOf();
       if (fields.length === 0 && !isStale) return current;
       if (isStale) for (const caller of seen) invalidate(caller);

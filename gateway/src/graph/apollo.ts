@@ -55,7 +55,7 @@ export function createApollo(options: ApolloOptions): ApolloServer<GatewayContex
         metrics,
         log,
       }),
-      // Hooks run in this order, so the stored answer is the one that is sent.
+      // The plugins' hooks run in the order of this list, so the stored answer is the one that is sent.
       idempotentRequests({ keys, maxKeptBytes, log }),
       passedAnswers({ rules, sourceOf, maxKeptBytes }),
     ],

@@ -9,7 +9,7 @@ export function installCustomScalars(schema: GraphQLSchema): void {
   }
 }
 
-/** Adds the node, because validation adds no location to a GraphQLError. */
+/** Adds the node to an error of the parser, because validation adds no location to an error that is already a GraphQLError. */
 function inPlace<T>(parseLiteral: GraphQLScalarLiteralParser<T>): GraphQLScalarLiteralParser<T> {
   return (node, variables) => {
     try {

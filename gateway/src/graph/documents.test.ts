@@ -14,7 +14,7 @@ installCustomScalars(schema);
 const limits = { maxTokens: 1_000, maxDepth: 7, maxComplexity: 50, maxSelections: 300 };
 const documents = createDocuments({ schema: () => schema, introspection: true, ...limits });
 
-/** Returns the errors for a variable of this type. */
+/** Returns the errors for a variable of this type that has this value. */
 function problemsOf(type: string, value: unknown): string[] {
   const read = documents.read(`query ($v: ${type}) { find(${argumentOf[type]}: $v) }`);
   if (Array.isArray(read)) throw new Error(read.join());

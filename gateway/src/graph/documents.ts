@@ -25,12 +25,15 @@ export interface DocumentsOptions extends DocumentLimits {
   schema: () => GraphQLSchema;
   /** The lexer stops with an error at this number of tokens. */
   maxTokens: number;
-  /** Whether clients may read the schema. If not, errors contain no suggestions from it either. */
+  /** Whether clients may read the schema. If they may not, errors contain no suggestions from the schema. */
   introspection: boolean;
 }
 
 export interface Documents {
-  /** Parses, checks the cost, then validates; caches by text. @returns the errors for the client if any. */
+  /**
+   * Parses a document, checks its cost, then validates it. Caches the result by text. @returns the document; the errors for the client if
+   * there are any.
+   */
   read(text: string): ReadDocument | GraphQLError[];
   checkVariables(
     operation: OperationDefinitionNode,
@@ -38,7 +41,7 @@ export interface Documents {
   ): GraphQLError[];
 }
 
-/** Maximum number of reported errors. Validation stops there, because finding each error costs time. */
+/** Maximum number of reported errors. Validation stops after this number, because finding each error costs time. */
 const maxErrors = 20;
 
 /** Maximum length of an error message. Messages may quote the document, which can be megabytes. */
@@ -86,7 +89,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     try {
       return validate(schema(), document, sanitizedRules(rules), { maxErrors });
     } catch (error) {
-      // Rules may throw on parts that another rule would have refused.
+      // A validation rule may throw on a part of the document that another rule would have refused.
       if (error instanceof GraphQLError) return [error];
       throw error;
     }
@@ -113,7 +116,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
   };
 }
 
-/** Keeps only the kind of token and its position, because the quoted text may be part of a secret. */
+/** Reduces a syntax error to its position and the kind of the unexpected token, because the quoted text may be part of a secret. */
 function redact(error: GraphQLError): GraphQLError {
   const message = error.message
     .replace(/^(Syntax Error: [^:"]+?)(?: but got)?: .*$/s, '$1.')

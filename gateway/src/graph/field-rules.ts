@@ -9,13 +9,13 @@ export interface FieldRule {
   whileLimited?: boolean;
   throttle?: Throttle;
   longBody?: boolean;
-  /** `failing`: the caller changes only if the field fails. */
+  /** When the field changes the request's caller: always, or only if the field fails. */
   changesCaller?: 'always' | 'failing';
   /** Whether the field may switch the sign-in to another tenant. */
   changesTenant?: boolean;
   sentOnce?: boolean;
   longRunning?: boolean;
-  /** Maximum concurrent calls per tenant of the long-running fields of this subgraph. */
+  /** Maximum number of concurrent calls that a tenant may make to the long-running fields of this subgraph. */
   callsPerTenant?: number;
   passedThrough?: boolean;
   /** Whether the result is an access token. */

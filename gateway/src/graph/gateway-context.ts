@@ -8,7 +8,7 @@ import type { ReadDocument } from './documents.ts';
 import type { AnswerBudget } from './read-answer.ts';
 
 export interface GatewayContext {
-  /** Anonymous until the root fields are known. */
+  /** The caller of the request; anonymous until the root fields are known. */
   caller: Caller;
   currentCaller?: CurrentCaller;
   credentials: Credentials;
@@ -27,11 +27,14 @@ export interface GatewayContext {
   begun?: boolean;
   /** Set if a root field may take minutes. `callsPerTenant` is the smallest bound of these fields. */
   longRunning?: { callsPerTenant: number | undefined } | undefined;
-  /** The response of the only subgraph, requested before execution begins; execution then sends no request. Rejects if the call failed. */
+  /**
+   * The response of the subgraph of a `@passedThrough` query. It is requested before execution begins, so execution sends no request.
+   * Rejects if the call failed.
+   */
   received?: Promise<Buffer>;
   connection: ClientConnection;
   bodyBytes: number;
-  /** Undefined when the request contains no valid document. */
+  /** The parsed document; undefined when the request contains no valid document. */
   read: ReadDocument | undefined;
   facts: RequestFacts;
   answer: AnswerBudget;

@@ -32,7 +32,7 @@ export interface OperationRulesOptions {
   log: Logger;
 }
 
-/** Checks body size, values, credentials and, last, throttles, so that only operations that run are counted. */
+/** Checks body size, values and credentials, and last the rate limits, so that only operations that run are counted. */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, credentialStatus, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } =
     options;
@@ -58,7 +58,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
     if (revoking.length === 0) return;
     const { caller, currentCaller } = request.contextValue;
-    // A public mutation may change a user other than its caller, who is anonymous.
+    // The caller of a public mutation is anonymous, so it is unknown which user the mutation changes.
     if (revoking.some((rule) => rule?.by.length === 0)) credentialStatus.invalidate(undefined);
     else invalidateStatusOf(currentCaller?.seen() ?? [caller], credentialStatus);
   }
@@ -70,7 +70,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       let isAdmitted = false;
       return {
         async didResolveSource(request) {
-          // A document that is set here is not parsed and validated again.
+          // If the document is set here, Apollo Server does not parse and validate it again.
           Object.assign(request, { document: request.contextValue.read?.document });
         },
         async didResolveOperation({ document, operation, contextValue, request, response }) {
@@ -87,7 +87,8 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (refused.length > 0) {
             throw refusal(refusedInput(refused), refused.some(({ malformed }) => malformed) ? 400 : 200);
           }
-          // Variables are checked before execution, so that an invalid request needs no authentication and counts nothing.
+          // Variables are checked before execution, so that an invalid request needs no authentication and does not count toward rate
+          // limits.
           const [wrong] = documents.checkVariables(operation, request.variables);
           if (wrong) {
             wrong.extensions.http = { status: 400 };
@@ -117,7 +118,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
         },
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
-          // The next request to this gateway must see the change, even without an announcement.
+          // The next request to this gateway must see the change that a mutation made, even if the announcement of the change is lost.
           if (isAdmitted) invalidateChanged(request, fields);
           request.contextValue.facts.failed = outcomeOf(request) !== 'ok';
           observe(metrics, fields, request, started);

@@ -31,18 +31,20 @@ export function isPassed(answer: FormattedExecutionResult): boolean {
   return bytesOf(answer) !== undefined;
 }
 
-/** Serializes answers with `write`, except those of `passedAnswers`, which are already bytes. */
+/** Serializes answers with `write`. The answers of `passedAnswers` are already bytes and stay as they are. */
 export function passing(write: (answer: object) => string): (answer: FormattedExecutionResult) => string {
   return (answer) => {
     const bytes = bytesOf(answer);
-    // Apollo Server passes this to `response.send`, which also accepts bytes; converting them to text would dominate the cost.
+    // Apollo Server passes the serialized answer to `response.send`, which also accepts bytes. Converting the bytes to text would dominate
+    // the cost.
     return bytes ? (bytes as unknown as string) : write(answer);
   };
 }
 
 /**
- * Passes the response of a `@passedThrough` query on as raw bytes. Register it after every plugin that may refuse a request. A response
- * that holds more than `data` goes through normal execution, which reuses it instead of calling the subgraph again.
+ * Creates the plugin that passes the response of a `@passedThrough` query on as raw bytes. Register the plugin after every plugin that may
+ * refuse a request. A response that holds more than `data` goes through normal execution, which reuses it instead of calling the subgraph
+ * again.
  */
 export function passedAnswers({
   rules,

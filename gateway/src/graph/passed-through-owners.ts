@@ -3,8 +3,8 @@ import type { FieldRules } from './field-rules.ts';
 import { argumentsOf, unitsOf } from './join-directives.ts';
 
 /**
- * Maps each query with `@passedThrough` to its unit.
- * @throws Error if a field of another type has the directive, or an answer may need several subgraphs.
+ * Maps each field of `Query` that has `@passedThrough` to its unit.
+ * @throws Error if a field outside `Query` has the directive, or if an answer may need several subgraphs
  */
 export function passedThroughOwners(supergraphSdl: string, rules: FieldRules): Map<string, string> {
   const passed = [...rules].filter(([, { passedThrough }]) => passedThrough).map(([name]) => name);

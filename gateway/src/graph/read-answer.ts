@@ -7,21 +7,30 @@ export interface AnswerBudget {
   parts: number;
 }
 
-/** Reads a subgraph's response and charges its bytes to the budget. @throws DomainError `BAD_REQUEST` if they exceed it */
+/**
+ * Reads a subgraph's response and charges its bytes to the budget.
+ * @throws DomainError `BAD_REQUEST` if the bytes exceed the budget
+ */
 export async function readBytes(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<Buffer> {
   if (!chargeAnnounced(budget, response)) return readChunks(budget, response);
   const { buffer, byteOffset, byteLength } = await response.body.bytes();
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Like `readBytes`, but parses the response as JSON. @throws SyntaxError for other content; the errors of `readBytes` */
+/**
+ * Like `readBytes`, but parses the response as JSON.
+ * @throws SyntaxError if the response is not JSON; the errors of `readBytes`
+ */
 export async function readJson(response: Dispatcher.ResponseData, budget: AnswerBudget): Promise<unknown> {
-  // undici enforces content-length, and reading the whole body is faster than chunks.
+  // undici enforces content-length, and reading a whole body is faster than reading its chunks.
   const isAnnounced = chargeAnnounced(budget, response);
   return isAnnounced ? response.body.json() : JSON.parse(String(await readChunks(budget, response)));
 }
 
-/** Charges the announced length of a response. Returns false if there is none or it exceeds the budget. */
+/**
+ * Charges the announced length of a response to the budget. Returns false if the response announces no length, or a length that exceeds the
+ * budget.
+ */
 function chargeAnnounced(budget: AnswerBudget, { headers }: Dispatcher.ResponseData): boolean {
   budget.parts += 1;
   const announced = Number(headers['content-length'] ?? Number.NaN);

@@ -33,7 +33,7 @@ export function sanitizedRules(rules: readonly ValidationRule[]): ValidationRule
   });
 }
 
-/** The enclosing field, selection or definition of a node, and the path from it. */
+/** Returns the field, selection or definition that encloses a node, and the path from there to the node. */
 type Places = (node: ASTNode | undefined) => { holder: ASTNode | undefined; path: string };
 
 const holders: ReadonlySet<Kind> = new Set([
@@ -76,7 +76,10 @@ function nameOf(node: ASTNode): string {
   return `${node.kind}:${'name' in named && named.name ? named.name.value : ''}`;
 }
 
-/** Replaces the quoted literal with the expected type. Unknown and missing fields are reported by name. */
+/**
+ * Returns the error without the literal that its message quotes: the message names the expected type. Errors about unknown and missing
+ * fields stay as they are, with the fields' names.
+ */
 function redact(context: ValidationContext, error: GraphQLError): GraphQLError {
   const [node] = error.nodes ?? [];
   const type = context.getInputType();

@@ -7,7 +7,10 @@ import {
   type ValidationRule,
 } from 'graphql';
 
-/** The rule of graphql-js evaluates `@skip` and `@include` without variables and throws; this rule ignores both directives. */
+/**
+ * Replaces the rule of graphql-js with the same purpose. That rule evaluates `@skip` and `@include` without variables and throws; this one
+ * ignores both directives.
+ */
 export const singleRootField: ValidationRule = (context: ValidationContext) => ({
   OperationDefinition({ operation, selectionSet }) {
     if (operation !== 'subscription') return false;

@@ -18,11 +18,11 @@ export interface RequestPart {
   query: string;
   /** Root fields, without `_entities`. */
   fields: RootField[];
-  /** The response name of a part's only field. */
+  /** The response name of the part's only field; undefined if the request was not split. */
   responseName?: string;
 }
 
-/** Splits mutations into one request each, in order, because each may change the caller. */
+/** Splits a request with several mutations into one request for each mutation, in order, because each mutation may change the caller. */
 export function splitMutations(query: string): RequestPart[] {
   const document = parse(query);
   const operation = operationOf(document);

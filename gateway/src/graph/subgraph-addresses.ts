@@ -5,15 +5,15 @@ import { unlessAborted } from '@parley/kernel/timing/abort';
 
 export interface SubgraphAddressesOptions {
   url: string;
-  /** Interval in ms at which the name is resolved again while requests arrive. */
+  /** Interval in ms at which the host name in `url` is resolved again while requests arrive. */
   lookupIntervalMs: number;
-  /** For how many ms an address that could not be connected to is skipped. Then one request tries it. Default 2,000. */
+  /** Time in ms for which an address is skipped after it could not be connected to. Then one request tries it again. Default 2,000. */
   skipMs?: number;
   /** Returns the time in ms. Default: `performance.now`. */
   now?: () => number;
 }
 
-/** An address that was chosen for one request. The request reports how it went by exactly one call. */
+/** An address that was chosen for one request. The request calls exactly one of the functions to report its result. */
 export interface ChosenAddress {
   readonly origin: string;
   /** The process responded. */
@@ -27,7 +27,8 @@ export interface ChosenAddress {
 /** The addresses of all processes of one subgraph. */
 export interface SubgraphAddresses {
   /**
-   * Chooses the address with the fewest requests in flight, so that a process that hangs gets no more requests than it holds.
+   * Chooses the address with the fewest requests in flight. So a process that hangs gets new requests only if all others have as many in
+   * flight.
    * @throws the error of DNS if the name was never resolved; the reason of `signal`
    */
   choose(signal: AbortSignal): Promise<ChosenAddress>;
@@ -36,19 +37,20 @@ export interface SubgraphAddresses {
 interface Address {
   origin: string;
   inFlight: number;
-  /** Time of `now`; undefined if the address is not skipped. */
+  /** The time, as of `now`, until which the address is skipped; undefined if it is not skipped. */
   skippedUntil?: number | undefined;
 }
 
-/** After this many intervals the known addresses are so old that a request waits for the lookup, for a while. */
+/** After this many lookup intervals, the known addresses are so old that a request waits for the next lookup, but at most `staleWaitMs`. */
 const maxAgeIntervals = 3;
 const staleWaitMs = 1_000;
 /** The pause after a failed lookup of a name that was never resolved. */
 const failurePauseMs = 200;
 
 /**
- * Balances requests over the addresses of a name. A pool of connections to one address cannot: it prefers few connections, and a
- * Service chooses a process for each connection at random. If a lookup fails, the last addresses remain in use.
+ * Balances requests over all addresses of a host name. A pool of connections to the name cannot do this: the pool opens as few connections
+ * as possible, and a Kubernetes Service chooses a process for each connection at random. If a lookup of the name fails, the last addresses
+ * remain in use.
  */
 export function subgraphAddresses({
   url,
@@ -66,7 +68,7 @@ export function subgraphAddresses({
   /** Where the search for the least busy address begins, so that equally busy ones are used in rotation. */
   let first = 0;
 
-  /** Addresses with a zone, as of link-local interfaces, have no URL and are left out. */
+  /** Addresses with a zone, such as those of link-local interfaces, cannot be part of a URL and are omitted. */
   function originsOf(addresses: LookupAddress[]): string[] {
     const urls = addresses.map(
       ({ address, family }) => `${protocol}//${family === 6 ? `[${address}]` : address}${port && `:${port}`}`,
@@ -89,7 +91,7 @@ export function subgraphAddresses({
     }
   }
 
-  /** Looks the name up. Requests that arrive during a lookup wait for that one. */
+  /** Looks up the name. Requests that arrive during a lookup wait for its result. */
   function refresh(): Promise<void> {
     running ??= resolveAgain();
     return running;
@@ -111,7 +113,7 @@ export function subgraphAddresses({
     const time = now();
     const due = known.find(({ skippedUntil }) => skippedUntil !== undefined && skippedUntil <= time);
     if (due) {
-      due.skippedUntil = time + skipMs; // for the others, until this request has succeeded
+      due.skippedUntil = time + skipMs; // other requests skip the address until this request has succeeded
       return due;
     }
     first += 1;

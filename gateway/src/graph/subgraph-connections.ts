@@ -37,7 +37,10 @@ const maxAttempts = 3;
 /** Pause in ms before a reconnect to the same address, so that a load balancer can notice which process has stopped. */
 const reconnectPauseMs = 50;
 
-/** HTTP connections to one subgraph: a pool for each address of its processes, which are balanced by requests in flight. */
+/**
+ * HTTP connections to one subgraph. Each address of its processes has a pool. Requests go to the address with the fewest requests in
+ * flight.
+ */
 export function subgraphConnections(options: SubgraphConnectionsOptions) {
   const { url, rules, tls, lookupIntervalMs, connections, connectionMs, maxAnswerBytes } = options;
   const { onUnreached = () => undefined } = options;
@@ -46,7 +49,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
   // Closes the pool of an address once its last connection has closed.
   const pools = new Agent({
     connections: connections ?? null,
-    // Otherwise all requests of an address wait for one connection that finds out the version of HTTP.
+    // If HTTP/2 were allowed, all requests to an address would wait for one connection that finds out the version of HTTP.
     allowH2: false,
     connectTimeout: connectTimeoutMs,
     ...(tls && { connect: tlsConnector(tls) }),
@@ -62,10 +65,10 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
   });
 
   return {
-    /** Retries when a stopping server closes the connection: queries always, mutations only if nothing of them was sent. */
+    /** Retries when a stopping server closes the connection. Queries are always retried, mutations only if no part of them was sent. */
     async post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
       const { signal } = message;
-      // TLS expects a certificate for the host of this header.
+      // TLS expects a certificate for the name in the `host` header.
       const headers = { ...message.headers, host };
       for (let attempt = 1; ; ) {
         const address = await addresses.choose(signal);
@@ -84,7 +87,7 @@ export function subgraphConnections(options: SubgraphConnectionsOptions) {
           const othersRemain = isUnreached && address.skip();
           if (!isUnreached) address.failed();
           signal.throwIfAborted();
-          if (othersRemain) continue; // each address fails once, and is skipped then
+          if (othersRemain) continue; // each address fails once and is then skipped
           if (attempt === maxAttempts) throw error;
           if (wasRefused(error)) await delay(reconnectPauseMs * attempt, undefined, { signal });
           // Lets the pool notice other connections that the server has closed.
@@ -110,7 +113,7 @@ function isOfCertificate(error: unknown): boolean {
   return error instanceof Error && 'code' in error && pattern.test(String(error.code));
 }
 
-/** An open connection can fail with the same codes when a route disappears, so the system call must be `connect`. */
+/** An open connection can also fail with these codes, when a route disappears. So the system call that failed must be `connect`. */
 function wasRefused(error: unknown): boolean {
   return isOneOf(refusedCodes, error) && !('syscall' in error && error.syscall !== 'connect');
 }
@@ -131,7 +134,7 @@ const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 /** Codes of a connection that was refused at once. */
 const refusedCodes = new Set<unknown>(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** Codes of attempts that opened no connection. Unlike after `refusedCodes`, a retry would take as long again. */
+/** Codes of attempts that opened no connection. A retry would take as long as the attempt, unlike a retry after one of `refusedCodes`. */
 const unreachedCodes = new Set<unknown>(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
 function isOneOf(codes: Set<unknown>, error: unknown): error is Error {

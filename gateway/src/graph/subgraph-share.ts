@@ -2,15 +2,15 @@ import type { Caller } from '@parley/kernel/caller';
 import { widerNetwork, widestNetwork } from '@parley/kernel/http/client-network';
 import type { FairQueueLimits, Parties } from '@parley/kernel/queues/fair-queue';
 
-/** `anonymous` covers all callers without a sign-in, so that a flood of sign-ins cannot take every slot. */
+/** `anonymous` limits the calls of callers without a sign-in, so that a flood of sign-in attempts cannot take every slot. */
 export type SubgraphShare = 'address' | 'tenant' | 'user' | 'anonymous';
 
-/** `known`: an attempt from a client network where a sign-in succeeded lately. */
+/** `known`: an attempt from a client network where a sign-in succeeded in the last 30 days. */
 export type Attempt = 'new' | 'known';
 
 /**
- * `site`: an IPv4 /24 or IPv6 /48; `provider`: a /16 or /32. An attacker with many addresses often has them in few networks; sharing by
- * address would make other clients wait for all those addresses.
+ * `site`: an IPv4 /24 or IPv6 /48; `provider`: a /16 or /32. An attacker with many addresses often has them in few networks. If slots were
+ * shared by address, other clients would wait for all of the attacker's addresses.
  */
 export type AttemptShare = 'site' | 'provider';
 
@@ -20,7 +20,7 @@ export function sharesOf(
   address: string,
   attempt: Attempt | undefined,
 ): Parties<SubgraphShare> {
-  // The queue of attempts has already shared slots by address.
+  // Attempts have already passed a queue that shares slots between addresses.
   if (attempt) return { anonymous: `${attempt} attempts` };
   if (kind === 'anonymous') return { address, anonymous: 'others' };
   return tenantId === null ? { address, user: userId } : { address, tenant: tenantId };
@@ -33,8 +33,8 @@ export function attemptSharesOf(address: string): Parties<AttemptShare> {
 }
 
 /**
- * Limits of the queue for one kind of attempt, which comes before the queue of all calls. The queue of all calls treats the attempts as one
- * party and runs them first in, first out, so fairness between networks needs a queue of its own.
+ * Limits of the queue for one kind of attempt. Attempts pass this queue before the queue of all calls. The queue of all calls treats the
+ * attempts as one party and runs them first in, first out. Fairness between networks therefore needs this separate queue.
  */
 export function attemptLimits({
   shares: { address, anonymous },

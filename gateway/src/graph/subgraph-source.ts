@@ -22,7 +22,7 @@ import { subgraphConnections, wasNotSent } from './subgraph-connections.ts';
 import { type Attempt, attemptLimits, attemptSharesOf, type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
-  /** The service that owns the subgraph; the audience of minted callers. */
+  /** The service that owns the subgraph. Caller tokens are issued for this audience. */
   unit: string;
   url: string;
   rules: FieldRules;
@@ -45,7 +45,7 @@ export interface SubgraphSourceOptions {
 /** Calls a subgraph over pooled HTTP connections. The fetcher of `@apollo/gateway` would cause half of the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   readonly unit: string;
-  /** Returns the raw bytes of the answer to a query. @throws as `process` */
+  /** Returns the raw bytes of the answer to a query. @throws the same errors as `process` */
   receive(request: Query, context: GatewayContext): Promise<Buffer>;
   readonly waiting: number;
   close(): Promise<void>;
@@ -66,12 +66,12 @@ export function subgraphSource({
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
-  // The pool's own queue is first in, first out, so one client could fill it.
+  // These queues are fair. The connection pool's own queue is first in, first out, so one client could fill it.
   const usual = fairQueue(calls);
   const longRunning = fairQueue(long.calls);
   const attempts = { new: fairQueue(attemptLimits(calls)), known: fairQueue(attemptLimits(calls)) };
   const longAttempts = { new: fairQueue(attemptLimits(long.calls)), known: fairQueue(attemptLimits(long.calls)) };
-  /** Queues of fields with their own bound, keyed by `callsPerTenant`. */
+  /** Queues for the fields that have their own limit, keyed by `callsPerTenant`. */
   const boundQueues = new Map<number, FairQueue<SubgraphShare>>();
   const connections = subgraphConnections({
     url,
@@ -176,12 +176,12 @@ export function subgraphSource({
     return isAttempt(request, caller) ? knownNetworks.find(client) : undefined;
   }
 
-  /** Reports whether a request attempts to sign in: it selects a public field whose throttle fails closed. */
+  /** Reports whether a request attempts to sign in. Such a request selects a public field whose throttle fails closed. */
   function isAttempt({ query }: Query, { kind }: Caller): boolean {
     return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
 
-  /** Reports whether a field that signs in has succeeded. */
+  /** Reports whether the answer contains the result of a successful sign-in. */
   function signsIn({ query, variables }: Query, { data }: GraphAnswer): boolean {
     return runningMutations(query, variables).some(
       (field) => ruleOf(rules, field)?.signsIn && (data?.[field.responseName] ?? null) !== null,
@@ -227,7 +227,10 @@ export function subgraphSource({
     }
   }
 
-  /** Sends mutations one by one, each with the caller at that time, and stops at the first one refused. */
+  /**
+   * Sends mutations one by one, each with the caller as known at that time. Stops after a mutation that returns no data, for example
+   * because it is refused.
+   */
   async function sendMutations(
     request: Query,
     context: GatewayContext,

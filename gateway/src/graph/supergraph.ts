@@ -56,7 +56,7 @@ export async function createSupergraph({
   maxAnswerBytes,
   log,
 }: SupergraphOptions): Promise<Supergraph> {
-  // @apollo/gateway reports its version and platform unless this is set before it is created.
+  // @apollo/gateway reports its version and platform if this variable is not set before the gateway is created.
   process.env.APOLLO_TELEMETRY_DISABLED = 'true';
   const rules = readFieldRules(sdl);
   const owners = passedThroughOwners(sdl, rules);

@@ -35,7 +35,7 @@ export function variableErrors(
     for (const definition of variableDefinitions) {
       const name = definition.variable.name.value;
       const type = typeFromAST(schema, definition.type);
-      if (!isInputType(type)) continue; // refused by validation
+      if (!isInputType(type)) continue; // validation refuses such a definition
       const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (value === undefined && (definition.defaultValue || !isNonNullType(type))) continue;
       check(value, type, [name], (problem) => {

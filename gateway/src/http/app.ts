@@ -80,7 +80,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
     logged(request, response, () => admission.admit(request, response, () => app(request, response)));
 }
 
-/** Loads the explorer with its first page, because the package takes longer to load than most of a gateway. */
+/** Loads the explorer at the first request for it, because its package takes longer to load than most of a gateway. */
 function explorer(): RequestHandler {
   let loading: Promise<RequestHandler> | undefined;
   return (request, response, next) => {
@@ -91,7 +91,7 @@ function explorer(): RequestHandler {
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];
 
-/** Checks the limits before Apollo Server parses the document. Long texts belong in variables, which need no lexing. */
+/** Checks the document's limits before Apollo Server parses it. Long texts belong in variables, which need no lexing. */
 function readDocument(documents: Pick<Documents, 'read'>, maxBytes: number): RequestHandler {
   return (request, response, next) => {
     const { query }: { query?: unknown } = request.body;

@@ -5,7 +5,10 @@ import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { bodyTooLarge, refuse } from './http-rules.ts';
 
-/** As many JSON values as 64 KB of metadata can contain. Bodies of up to `uncheckedBytes` are not checked for this limit. */
+/**
+ * Maximum number of JSON values in a body: as many as 64 KB of metadata can contain. Bodies of up to `uncheckedBytes` are accepted without
+ * counting their values.
+ */
 const maxValues = 45_000;
 const uncheckedBytes = 20_000;
 
@@ -15,7 +18,7 @@ export interface BodyLimits {
   maxBodiesBytes: number;
 }
 
-/** Short bodies have a separate budget, so that long ones cannot block them. */
+/** Bodies of up to this size have a separate budget, so that longer ones cannot block them. */
 const shortBodyBytes = 65_536;
 
 const shortBodiesShare = 1 / 2;
@@ -32,8 +35,8 @@ export interface Bodies {
 }
 
 /**
- * Reads request bodies. A body over `maxBodyBytes` must contain the name of a long operation; after parsing, the operation that runs is
- * checked.
+ * Reads request bodies. A body over `maxBodyBytes` must contain the name of one of `longOperations`. After parsing, the gateway checks that
+ * the requested operation is one of them.
  */
 export function requestBodies(
   { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
@@ -66,7 +69,7 @@ export function requestBodies(
     let budget = announced > shortBodyBytes ? long : short;
     if (refuseOverBudget(budget, client, announced, response)) return;
 
-    // Counts received bytes, so that many slow senders share the same bound.
+    // Counts the bytes that have arrived, not the announced length, so that many slow senders together cannot exceed the budget.
     let taken = 0;
     const charge = (to: ByteBudget, bytes: number) => {
       budget.add(client, -taken);

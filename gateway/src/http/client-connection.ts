@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 
 export interface ClientConnection {
   readonly isClosed: boolean;
-  /** Calls `act` when the client disconnects, at once if it already has. @returns a function that cancels the call */
+  /**
+   * Calls `act` when the client disconnects, or immediately if the client has disconnected before.
+   * @returns a function that removes this listener
+   */
   onClose(act: () => void): () => void;
 }
 

@@ -31,7 +31,7 @@ export function boundConnections(
     connection.once('close', () => clients.add(client, -1));
   });
   http.prependListener('request', (_request, response) => {
-    // After this event only the client can delay the response. Node then sets the idle timeout itself.
+    // After this event only the client can delay the response. Once the response has been sent, Node sets the idle timeout itself.
     response.once('prefinish', () => response.socket?.setTimeout(answerStallMs));
   });
 }
@@ -40,11 +40,11 @@ export interface RequestAdmission {
   admit(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Answers 429 when the client has too many requests in progress, over any number of connections. */
   refuseTooMany: RequestHandler;
-  /** Schedules the request again if its first slot ended while the body was still arriving. */
+  /** Schedules the request again if its first slot was released while its body was still arriving. */
   resume: RequestHandler;
 }
 
-/** Admits requests round-robin between clients and bounds those of each client. Waiting requests count as in progress. */
+/** Admits requests round-robin between clients and bounds the number of requests of each client. Waiting requests count as in progress. */
 export function requestAdmission(
   { maxConnectionsPerClient }: Pick<ConnectionLimits, 'maxConnectionsPerClient'>,
   clientOf: (request: IncomingMessage) => string,

@@ -28,7 +28,7 @@ export function postOnly(): RequestHandler {
     if (!request.is('application/json')) return refuse(response, 415, 'Send the operation as application/json');
     const type = request.accepts(answerTypes);
     if (type === false) return refuse(response, 406, `Operations are answered as ${answerTypes.join(' or ')}`);
-    request.headers.accept = type; // Apollo Server checks this only after execution
+    request.headers.accept = type; // Apollo Server checks the Accept header only after execution
     if (request.header('x-app-platform') !== 'customer') {
       return refuse(response, 400, 'The header x-app-platform must be customer', 'PLATFORM_REQUIRED');
     }
@@ -38,7 +38,7 @@ export function postOnly(): RequestHandler {
 
 export function oneOperation(): RequestHandler {
   return (request, response, next) => {
-    if (response.headersSent) return; // refused while the body was arriving
+    if (response.headersSent) return; // the request was refused while the body was arriving
     const body: unknown = request.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return refuse(response, 400, 'The body must be a JSON object with query and, if any, variables');
@@ -50,7 +50,7 @@ export function oneOperation(): RequestHandler {
 /** Handles errors before an operation is known, such as malformed bodies. */
 export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string; limit?: number }, _request, response, _next) => {
-    if (response.headersSent) return; // already refused
+    if (response.headersSent) return; // the request has already been refused
     if (error.type === 'entity.too.large') return refuse(response, 413, bodyTooLarge(error.limit ?? 0));
     if (error.type === 'entity.too.many.values')
       return refuse(response, 400, `The body holds more than ${error.limit} values`);

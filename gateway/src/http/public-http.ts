@@ -12,7 +12,7 @@ export function publicHttp(config: GatewayConfig, app: RequestListener): Server 
   const http = createServer(
     {
       keepAliveTimeout: 65_000,
-      requireHostHeader: false, // the app refuses it with an API error
+      requireHostHeader: false, // the app refuses requests without a Host header, with an API error
       shouldUpgradeCallback: asksForSocket,
       requestTimeout: config.requestTimeoutMs,
       headersTimeout: Math.min(10_000, config.requestTimeoutMs),

@@ -32,7 +32,7 @@ export function refuseRaw(
   stream.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy());
 }
 
-/** Answers requests that Node itself would refuse in the error format of the API, with a request id. */
+/** Sends an error in the format of the API, with a request id, for requests that Node itself would refuse. */
 export function refuseUnreadable(http: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   http.prependListener('request', (request, response) => answers.set(request.socket, response));

@@ -10,7 +10,10 @@ export interface RequestFacts {
   failed?: boolean;
 }
 
-/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. `ms` includes queueing. */
+/**
+ * Logs one line at the end of each request; `outcome` is `aborted` when the client disconnected before its response. `ms` includes
+ * queueing.
+ */
 export function requestLog(log: Logger) {
   const tracer = trace.getTracer('parley.gateway');
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
@@ -19,7 +22,7 @@ export function requestLog(log: Logger) {
     const facts: RequestFacts = {};
     Object.assign(response, { locals: { requestId, facts } }); // Express keeps existing `locals`
     response.setHeader('x-request-id', requestId);
-    // A new trace, because the parent sent by a client is not trusted.
+    // Starts a new trace, because a parent that a client sends is not trusted.
     const span = tracer.startSpan('gateway request', { kind: SpanKind.SERVER, root: true });
     const inRequest = (work: () => void) =>
       otel.with(trace.setSpan(otel.active(), span), () => withRequestId(requestId, work));

@@ -18,7 +18,10 @@ export interface IdempotentRequest {
 export interface HeldKey {
   /** The `Caller.idempotencyKey` of all calls made for the request. */
   readonly useId: string;
-  /** Stores the answer for retries; without an answer, retries run again. Never rejects: a failed store is retried in the background. */
+  /**
+   * Stores the answer, which is returned to retries of the request. If the answer is undefined, a retry executes the request again. Never
+   * rejects: if storing fails, it is tried again in the background.
+   */
   end(answer: Buffer | undefined): Promise<void>;
   /** Stops renewing the lease, so retries can run only after it expires. */
   leaveToLease(): void;
@@ -28,9 +31,10 @@ export type ClaimedKey = { answer: Buffer; held?: undefined } | { answer?: undef
 
 export interface IdempotencyKeys {
   /**
-   * Claims the key of a request, or returns the stored answer of the request that first used it.
-   * @throws DomainError `invalid` if the key was used for another request; `conflict` while that request runs; `unavailable`,
-   * `tooManyRequests`
+   * Claims the key of a request, or returns the stored answer of the request that used the key first.
+   * @throws DomainError `invalid` if the key was used for a different request
+   * @throws DomainError `conflict` while the request that used the key first is still running
+   * @throws DomainError `unavailable` or `tooManyRequests` if identity cannot take the call
    */
   claim(caller: Caller, asked: Omit<ClaimIdempotencyKeyRequest, 'claimId'>): Promise<ClaimedKey>;
 }

@@ -13,7 +13,8 @@ import { answerToKeep } from './kept-answer.ts';
 import { requestSha256 } from './request-sha256.ts';
 
 /**
- * Returns undefined if the header has no meaning: the caller is anonymous or the request has no effect.
+ * Returns the key of a request. Returns undefined without a key, or if the key has no meaning because the caller is anonymous or the
+ * request has no effect.
  * @throws DomainError `invalid` if the header is repeated or its key is malformed
  */
 export function idempotentRequest(
@@ -35,7 +36,10 @@ export interface IdempotentRequestsOptions {
   log: Logger;
 }
 
-/** Stores the answer of a request and replays it to retries. Register it after every plugin that may refuse a request. */
+/**
+ * Creates the plugin that stores the answer of a request with an idempotency key, and replays it to retries. Register the plugin after
+ * every plugin that may refuse a request.
+ */
 export function idempotentRequests({
   keys,
   maxKeptBytes,

@@ -12,7 +12,8 @@ interface SubgraphAnswer {
 
 /**
  * Reports whether any mutation of a subgraph request has taken effect. Mutations run in order; when a mutation with a non-null type fails,
- * all of `data` is null. An error with a path below a mutation concerns its selected result, so the mutation itself has taken effect.
+ * all of `data` is null. An error with a path below a mutation concerns a field of the mutation's result, so the mutation itself has taken
+ * effect.
  */
 export function tookEffect({ query, variables }: Asked, { data, errors = [] }: SubgraphAnswer): boolean {
   const running = runningMutations(query, variables).map(({ responseName }) => responseName);

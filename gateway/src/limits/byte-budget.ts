@@ -1,6 +1,6 @@
 import { clientCounts } from './client-counts.ts';
 
-/** A limit on bytes in use by all clients, of which one client may use a quarter. */
+/** A limit on the bytes that all clients use together. One client may use a quarter of the limit. */
 export interface ByteBudget {
   refusal(client: string, more: number): 'client' | 'all' | undefined;
   add(client: string, bytes: number): void;

@@ -78,7 +78,7 @@ test('the cost of exponentially nested fragments is found in linear time', (t) =
   const bomb = (inner: string) =>
     `{ ...F0 } ${Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { a: x { ...F${i + 1} } b: x { ...F${i + 1} } }`).join(' ')}
      fragment F60 on T { ${inner} }`;
-  // Visiting every spread would never end.
+  // Visiting every fragment spread would practically never end.
   t.is(refused(bomb('x'))?.code, 'DEPTH_LIMIT');
   const free = Array.from(
     { length: 60 },

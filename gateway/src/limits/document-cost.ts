@@ -11,7 +11,7 @@ import { introspectionCosts, maxIntrospection } from './introspection-cost.ts';
 export interface DocumentLimits {
   maxDepth: number;
   maxComplexity: number;
-  /** Like `maxComplexity`, but including introspection, `__typename` and fragments. */
+  /** Maximum number of selections. Unlike `maxComplexity`, it includes introspection, `__typename` and fragments. */
   maxSelections: number;
 }
 
@@ -28,7 +28,10 @@ export interface SelectionCost {
 const manyTimes = 1_000_000_000;
 const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0, introspection: 0 };
 
-/** Runs before validation, whose cost grows faster than the document; here each node is visited once. */
+/**
+ * Returns an error for a document that costs too much. Runs before validation, because the cost of validation grows faster than the
+ * document, while this check visits each node once.
+ */
 export function refuseCostly(document: DocumentNode, limits: DocumentLimits): GraphQLError | undefined {
   const costOf = selectionCosts(document);
   for (const definition of document.definitions) {

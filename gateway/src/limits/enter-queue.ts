@@ -2,14 +2,14 @@ import { unavailable } from '@parley/kernel/errors';
 import type { FairQueue, Parties, Release } from '@parley/kernel/queues/fair-queue';
 
 export interface QueueOptions {
-  /** Maximum wait in ms. After it, `enterQueue` throws `unavailable`. */
+  /** Maximum wait in ms. After this time, `enterQueue` throws `unavailable`. */
   withinMs: number;
   signal?: AbortSignal;
   /** Set for calls of an operation that has begun: a full queue does not refuse them. */
   begun?: boolean;
 }
 
-/** Waits for a slot and returns a function that releases it. @throws the errors of `FairQueue.enter`; the abort reason */
+/** Waits for a slot and returns a function that releases it. @throws the errors of `FairQueue.enter`; the signal's reason if it aborts */
 export async function enterQueue<Kind extends string>(
   queue: FairQueue<Kind>,
   parties: Parties<Kind>,

@@ -29,8 +29,8 @@ export interface RefusedValue extends FieldProblem {
 const maxProblems = 20;
 
 /**
- * Finds variables with strings that cannot be stored, numbers that are not finite, or too deep nesting. Reports each under the path of the
- * argument that uses the variable.
+ * Finds variables with strings that cannot be stored, numbers that are not finite, or too deep nesting. Reports each variable under the
+ * path of the argument that uses it.
  */
 export function refusedVariables(
   document: DocumentNode,

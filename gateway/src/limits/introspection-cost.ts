@@ -1,6 +1,6 @@
 import { type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
-/** The enclosing list: all types, one type by itself, or the fields of a type. */
+/** The enclosing list. `top`: none, i.e. one type by itself. `types`: all types. `fields`: the fields of a type, or the directives. */
 type Place = 'top' | 'types' | 'fields';
 
 /** Estimated list lengths: one type may have many elements, the average type has few. */
@@ -19,7 +19,7 @@ const lengths: Record<Place, Record<string, number>> = {
   fields: { fields: 5, inputFields: 5, enumValues: 2, args: 2, interfaces: 1, possibleTypes: 1 },
 };
 
-/** Estimated number of types below each `ofType`. It is below 1, because such a chain is short: list, non-null and a name. */
+/** Estimated number of types below each `ofType`. It is below 1, because chains of `ofType` are short: list, non-null and a name. */
 const unwrapped = 0.5;
 
 /** The maximum cost of introspection: about twice that of graphql-js's full introspection query. */

@@ -39,7 +39,7 @@ test('counting values of megabytes of brackets and escapes takes about as long a
   }
 });
 
-/** The minimum of several runs, because other tests use the CPU too. */
+/** The shortest duration of several runs, because other tests use the CPU too. */
 function minMs(work: () => unknown): number {
   return Math.min(
     ...[1, 2, 3, 4, 5].map(() => {

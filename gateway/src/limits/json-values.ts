@@ -5,7 +5,10 @@ const openers = new Set([0x2c /* , */, 0x5b /* [ */, 0x7b /* { */]);
 
 const memberValues = 2;
 
-/** Counts JSON values without parsing, because parsing megabytes of brackets takes a second. */
+/**
+ * Reports whether a JSON text contains more values than allowed. Counts them without parsing, because parsing megabytes of brackets takes a
+ * second.
+ */
 export function holdsMoreValues(json: Buffer, max: number): boolean {
   let values = 0;
   for (let at = 0; at < json.length; at++) {

@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 const log = createLogger('test');
 const ring = [{ id: 't1', key: Buffer.alloc(32, 1) }] as const;
 
-/** A store with a controlled clock, the calls that the store received, and a gateway's known networks over it. */
+/** A store with a controlled clock, the calls that the store received, and the known networks of a gateway that uses this store. */
 function setup() {
   const clock = { ms: 0 };
   const now = () => clock.ms;

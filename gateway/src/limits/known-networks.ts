@@ -11,25 +11,26 @@ const freshMs = dayMs;
 
 export interface KnownNetworksOptions {
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** The first key makes the MACs that hide the addresses; after a rotation all networks are new. */
+  /** The first key makes the MACs that hide the addresses. After a key rotation all networks count as new. */
   ring: KeyRing;
   log: Logger;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. Default: `Date.now`. */
   now?: () => number;
 }
 
 /** A client network, as found before an attempt to sign in. */
 export interface FoundNetwork {
   isKnown: boolean;
-  /** Starts to store that a sign-in succeeded and returns at once. Writes only if the stored time is absent or old. Never throws. */
+  /** Stores in the background that a sign-in succeeded. Writes only if the stored time is absent or old. Never throws. */
   signedIn(): void;
 }
 
 export type KnownNetworks = ReturnType<typeof knownNetworks>;
 
 /**
- * Client networks from which a sign-in succeeded in the last 30 days, shared by all gateways. A key is a MAC of the network, because a
- * plain hash of an IPv4 address can be guessed; no account is stored with it. While the store is unavailable each network is new.
+ * Client networks from which a sign-in succeeded in the last 30 days, shared by all gateways. A network is stored under its MAC, because a
+ * plain hash of an IPv4 address can be guessed. No account is stored with the network. While the store is unavailable, each network counts
+ * as new.
  */
 export function knownNetworks({ keyValue, ring, log, now = Date.now }: KnownNetworksOptions) {
   const [first] = ring;

@@ -19,8 +19,8 @@ export interface ThrottleResult {
 }
 
 /**
- * Counts every field, or none if one is refused. Without Redis each process counts alone. @throws DomainError `unavailable` without Redis
- * if a throttle fails closed
+ * Counts all throttled fields of a request; if one of them is refused, counts none. Without Redis, each process counts alone.
+ * @throws DomainError `unavailable` without Redis if a throttle fails closed
  */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
@@ -72,7 +72,7 @@ export function createThrottle({ rules, ...options }: ThrottleOptions): Throttle
     });
     const windowOf = ({ key, count, endsInMs }: CountWindow): ThrottleWindow => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
-      // Redis may round up to more than the window.
+      // Redis may round the remaining time up to more than the window.
       const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
       return { operation, requests, windowSeconds, remaining: requests - count, endsInSeconds };
     };

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
 import { clientSocket } from './client-socket.ts';
 
-/** Both ends of a client's socket. The scheduler lets one frame at a time through the gate. */
+/** Creates both ends of a client's socket. Each frame waits at the gate until the test releases it. */
 async function setup(t: ExecutionContext) {
   const gate = createGate();
   const signals: AbortSignal[] = [];

@@ -124,7 +124,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       });
     }
 
-    /** Never waits for the client: the number of unsent bytes is how a slow reader is detected. */
+    /** Never waits for the client, because slow readers are detected by their number of unsent bytes. */
     override send(data: Data, second?: object | Sent, third?: Sent): void {
       this.#batch();
       super.send(data);

@@ -4,14 +4,17 @@ import { clientCounts } from '../limits/client-counts.ts';
 
 /** Runs the frames of all sockets round-robin between clients, and bounds what the frames of one client may cost per second. */
 export interface FrameScheduler {
-  /** Runs `work` now, or later unless the frame's signal aborts. Resolves to false if too many bytes of the client are queued. */
+  /**
+   * Runs `work` now or later, but not if the frame's signal aborts before that. Resolves to false if too many bytes of the client are
+   * queued.
+   */
   run(frame: Frame, work: () => void): Promise<boolean>;
 }
 
 interface Frame {
   client: string;
   bytes: number;
-  /** Aborts when the socket closes; called only if the frame has to wait. */
+  /** Returns a signal that aborts when the socket closes. Called only if the frame has to wait. */
   signal: () => AbortSignal;
 }
 
@@ -24,13 +27,15 @@ export interface FrameSchedulerOptions {
   now?: () => number;
 }
 
-/** How many sockets of one client may reach their message limit at once: 1,000 sockets can reconnect within a few seconds. */
+/**
+ * How many sockets of one client may reach their message limit at once. With this number, 1,000 sockets can reconnect within a few seconds.
+ */
 const socketsAtLimit = 25;
 
-/** Limits the bytes that a client may send per second: to this many frames of maximum size. */
+/** Limits how much a client may send per second: the bytes of this many frames of maximum size. */
 const maxSizeFrames = 64;
 
-/** The share of event loop time that the frames of one client may use. The limits on unread answers and bodies are the same share. */
+/** The share of event loop time that the frames of one client may use. Unread answers and bodies are limited to the same share. */
 const maxTimeShare = 1 / 4;
 
 interface FrameWindow {
@@ -66,8 +71,8 @@ export function frameScheduler({
   }
 
   /**
-   * Runs `work`, after a wait if the client's budget for this second is used up. Resolves to false if earlier frames use up the next budget
-   * first.
+   * Runs `work`. If the client's budget for this second is used up, waits for the next second. Resolves to false if earlier frames of the
+   * client use up the budget of that second, too.
    */
   async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
     let cachedSignal: AbortSignal | undefined;

@@ -118,7 +118,7 @@ export function openSockets({
     const before = entry.owner?.tenantId ?? null;
     const owner = result === 'refused' ? undefined : result.owner;
     entry.owner = owner?.caller;
-    // A switch to another tenant closes the sockets of the tenant that was left.
+    // A switch to another tenant closes the sockets of the previous tenant.
     if (!owner || (!owner.ended && before !== null && before !== owner.caller.tenantId)) refuse(entry);
     else if (owner.ended) entry.closing ??= setTimeout(() => refuse(entry), closeDelayMs).unref();
   }
@@ -173,7 +173,7 @@ export function openSockets({
         isStale: false,
         removed: new AbortController(),
       };
-      open.set(socket, entry); // before the check, so that no change is missed
+      open.set(socket, entry); // added before the check, so that no change is missed
       const options = { purpose: 'newSocket', signal: entry.removed.signal } as const;
       let result = await checkOnce(socket, options);
       if (entry.isStale && isValid(result)) {
@@ -219,7 +219,10 @@ function isValid(result: CheckResult): result is Exclude<CheckResult, string> {
   return typeof result !== 'string';
 }
 
-/** Returns the key of the shared credential. All tokens of a sign-in share one; session tokens do not, because they expire individually. */
+/**
+ * Returns the key of the shared credential. All access tokens of a sign-in have the same key. Each session token has its own key, because
+ * it expires individually.
+ */
 function keyOf({ socket: { credentials } }: SocketEntry, owner: Caller): string {
   const first = `${owner.kind} ${owner.kind === 'session' ? credentials.bearer : (owner.signInId ?? owner.apiKeyId)}`;
   return credentials.bearer && credentials.apiKey ? `${first} ${credentials.apiKey}` : first;

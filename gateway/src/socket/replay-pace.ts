@@ -2,7 +2,10 @@ import type { Caller } from '@parley/kernel/caller';
 import type { ReplayScheduler } from './replay-scheduler.ts';
 
 export interface ReplayPace {
-  /** Waits until the socket has room and the scheduler a slot. @returns a function that frees the slot. @throws the abort reason. */
+  /**
+   * Waits until the socket has room and the scheduler has a free slot. @returns a function that frees the slot. @throws the signal's reason
+   * if it aborts.
+   */
   next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<() => void>;
 }
 

@@ -4,7 +4,7 @@ import { fairQueue, type Release } from '@parley/kernel/queues/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayScheduler {
-  /** @returns a function to call once the event has been sent. @throws the abort reason. */
+  /** @returns a function to call once the event has been sent. @throws the signal's reason if it aborts. */
   next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }

@@ -65,7 +65,7 @@ function place(t: ExecutionContext, options: { bufferSize?: number; maxUnread?: 
     })();
   }
 
-  /** @param before runs after each delivered item. */
+  /** @param before is awaited after each delivered item, before the next item is read. */
   async function read(key = 'a', before: () => Promise<unknown> = async () => undefined): Promise<Reader> {
     const leaving = new AbortController();
     t.teardown(() => leaving.abort());

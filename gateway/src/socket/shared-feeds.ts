@@ -13,7 +13,10 @@ export interface SharedFeedsOptions<Item> {
   /** Number of newest items that are kept for readers that join. Default 16. */
   bufferSize?: number;
   maxUnread?: number;
-  /** How long a shared stream may lag behind another, in ms, before it is closed. Default 3,000. */
+  /**
+   * Maximum time in ms that a shared stream may lag behind a stream that another reader opened for the same key. A stream that lags longer
+   * is closed. Default 3,000.
+   */
   maxLagMs?: number;
 }
 
@@ -53,7 +56,7 @@ export function sharedFeeds<Item extends FeedItem>({
 }: SharedFeedsOptions<Item>): SharedFeeds<Item> {
   const feeds = new Map<string, Feed<Item>>();
 
-  /** Shares a reader's stream; `item` is the last one that it delivered. */
+  /** Shares a reader's stream; `item` is the last item that the stream delivered to the reader. */
   function share(key: string, stream: AsyncGenerator<Item>, item: Item, close: () => void): Feed<Item> {
     const feed: Feed<Item> = { recent: [item], readers: new Set(), close };
     feeds.set(key, feed);
@@ -88,7 +91,10 @@ export function sharedFeeds<Item extends FeedItem>({
     }
   }
 
-  /** Ends a feed that stays behind another stream: its sender has stalled. The readers get an error and subscribe again. */
+  /**
+   * Ends a feed whose sender has stalled: the feed stays behind a stream that another reader opened. The feed's readers get an error and
+   * subscribe again.
+   */
   function watchLag(key: string, feed: Feed<Item>, item: Item): void {
     const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
     if (feed.deadline || !isBehind()) return;
@@ -129,7 +135,8 @@ export function sharedFeeds<Item extends FeedItem>({
       while (!signal.aborted) {
         const item = reader.unread.shift();
         if (item) {
-          // The reader's own stream may have been ahead of the feed, so items that it has delivered are skipped.
+          // The reader's own stream may have been ahead of the feed. Items of the feed that the own stream has already delivered are
+          // skipped.
           if (compareEventIds(item.eventId, lastId) <= 0) continue;
           lastId = item.eventId;
           yield item;

@@ -12,7 +12,7 @@ import {
 
 type Result = ReturnType<typeof execute>;
 
-/** Maximum number of cached results per event. Selections beyond it are executed for each reader. */
+/** Maximum number of cached results per event. Further selections are executed for each reader. */
 const maxResults = 16;
 
 /** Executes each selection once per event. The root value identifies an event, so nobody may modify it. */
@@ -66,7 +66,10 @@ export function sharedResults(): (
   };
 }
 
-/** Returns a variable's value as a list, empty if the variable is omitted: an omitted variable gets its default value, unlike null. */
+/**
+ * Returns a variable's value as a list. The list is empty if the variable is omitted, because an omitted variable gets its default value,
+ * while null remains null.
+ */
 function given(name: string, values: ExecutionArgs['variableValues']): unknown[] {
   return values && Object.hasOwn(values, name) ? [values[name]] : [];
 }

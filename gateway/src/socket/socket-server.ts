@@ -128,7 +128,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         }, replays);
         Object.assign(context.extra, { entry, pace } satisfies SocketState);
         const admission = await open.admit(entry);
-        // The first close code wins. Clients reconnect after 1013.
+        // Closes with 1013, after which clients reconnect. The close with 4403 by graphql-ws comes later and has no effect.
         if (admission === 'unavailable') socket.close(1013, 'Try again later');
         return admission === 'admitted';
       },
@@ -149,7 +149,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         try {
           return await subscribe(args);
         } catch (error) {
-          // graphql-ws would close the whole socket on a throw.
+          // If `subscribe` threw, graphql-ws would close the whole socket.
           return { errors: [new GraphQLError('subscription failed', { originalError: asError(error) })] };
         }
       },

@@ -15,21 +15,20 @@ import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
 /**
- * Pauses in ms between attempts to reopen a lost stream; an event resets the pauses. After the last pause, about 20 s in total, the stream
+ * Pauses in ms between attempts to reopen a lost stream; an event resets the pauses. After all pauses, about 20 s in total, the stream
  * fails.
  */
 const resumeAfterMs = [100, 200, 500, 1_000, ...Array.from({ length: 9 }, () => 2_000)];
 
-/** A stream that was open for this time in ms counts as a success, so after its loss the pauses start anew. */
+/** A stream that was open for this time in ms counts as a success. If it is lost later, the pauses start from the first one again. */
 const longLivedMs = 10_000;
 
-/** Event ids carry the engine's time; this gateway's clock may be ahead of it by this much. */
+/** Event ids carry the engine's time. This gateway's clock may be ahead of the engine's clock by this time in ms. */
 const clockSkewMs = 1_000;
 
 /**
- * Creates a Subscription field that reads its owner's gRPC stream. All readers that have caught up share one stream. After a loss the
- * stream resumes at another replica, after the last event, if the field has no argument for the resume position or the owner promises to
- * resume.
+ * Creates a Subscription field that reads its owner's gRPC stream. All readers that have caught up share one stream. A lost stream resumes
+ * at another replica, after the last event, if the field has no argument for the resume position, or if the owner promises to resume.
  */
 export function streamedField(
   { name: field, takesAfter }: { name: string; takesAfter: boolean },

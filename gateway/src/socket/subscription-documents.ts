@@ -10,7 +10,10 @@ export interface SubscriptionDocument {
   operation: OperationDefinitionNode;
 }
 
-/** Reads a document under the rules of HTTP. @returns the subscription, or the errors for the client. */
+/**
+ * Reads the document of a subscription, with the same rules as for documents over HTTP. @returns the subscription, or the errors for the
+ * client.
+ */
 export function readSubscription(
   documents: Documents,
   query: string,

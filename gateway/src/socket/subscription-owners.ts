@@ -21,7 +21,7 @@ export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
   return owners;
 }
 
-/** Returns the fields whose clients name the event to resume after, as an argument. */
+/** Returns the fields that have an argument for the event after which to resume. */
 export function fieldsWithAfter(supergraphSdl: string): Set<string> {
   const fields = parse(supergraphSdl, { noLocation: true }).definitions.flatMap((definition) =>
     definition.kind === Kind.OBJECT_TYPE_DEFINITION && definition.name.value === 'Subscription'

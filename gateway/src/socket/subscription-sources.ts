@@ -18,7 +18,10 @@ export interface SubscriptionSourcesOptions {
   onResumed: (field: string) => void;
 }
 
-/** Maps each Subscription field to the event stream of its owner. @param opened closes the connections to owners */
+/**
+ * Maps each Subscription field to the event stream of its owner.
+ * @param opened receives each client of an owner, so that the caller can close it later
+ */
 export async function subscriptionSources(
   { sdl, starts, onResumed, ...mesh }: SubscriptionSourcesOptions,
   opened: AsyncDisposableStack,

@@ -7,7 +7,7 @@ export interface SubscriptionStarts {
   /**
    * Waits for a slot to start a subscription.
    * @returns a function to call once the owner has started or ended the subscription
-   * @throws as `enterQueue`
+   * @throws the same errors as `enterQueue`
    */
   begin(caller: Caller, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;

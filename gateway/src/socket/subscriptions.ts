@@ -6,7 +6,7 @@ import type { ReplayPace } from './replay-pace.ts';
 
 export interface SubscriptionEvent {
   eventId: EventId;
-  /** Milliseconds since 1970; undefined when the event has no time. */
+  /** When the event occurred, in milliseconds since 1970; undefined when the event has no time. */
   occurredAtMs: number | undefined;
   /** The event in the shape of the field's type. Shared between readers, so it must not be modified. */
   payload: object;

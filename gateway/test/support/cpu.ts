@@ -1,6 +1,6 @@
 /**
- * The CPU limit of one hostile request, in yardsticks: about 50 to 75 ms in total. The costliest requests need 25 to 40 yardsticks,
- * depending on how fast a processor parses JSON relative to its other work.
+ * The CPU limit of one hostile request, in yardsticks. This many yardsticks take about 50 to 75 ms. The costliest requests need 25 to 40
+ * yardsticks, depending on how fast a processor parses JSON relative to its other work.
  */
 export const maxCpuRatio = 60;
 
@@ -15,10 +15,9 @@ async function cpuOf(work: () => unknown): Promise<number> {
 }
 
 /**
- * Returns the CPU time of `work` with the result of `prepare`, client included, in yardsticks; a yardstick is the CPU time to parse a JSON
+ * Returns the CPU time of `work` with the result of `prepare`, client included, in yardsticks. A yardstick is the CPU time to parse a JSON
  * array of 20,000 objects. The result is the median of several runs, each with its own yardstick, because the fastest run or a run with
- * garbage collection is not typical. Stops early when the median is certainly below `enough`; otherwise uses the median of all `again`
- * runs.
+ * garbage collection is not typical. Makes fewer than `again` runs if the median is certainly below `enough`.
  */
 export async function cpuRatioOf<T>(
   prepare: () => T,

@@ -58,13 +58,13 @@ export interface GatewayMeshOptions {
   resolvers?: Partial<Record<SubgraphName, Resolvers>>;
   /** Servers of the test that replace subgraphs, by name. */
   graphUrls?: Partial<Record<SubgraphName, string>>;
-  /** Called before each subscription to announcements; a throw fails it. */
+  /** Called before each subscription to announcements. An error thrown here fails the subscription. */
   onSubscribe?: () => void;
   /** A session service of the previous version, without streams of subscriptions. */
   oldSession?: boolean;
   /** Additional directives of an operation by its name, e.g. `@longBody`. */
   directives?: Readonly<Record<string, string>>;
-  /** `subscriptionStarts.longestMs` of the config. */
+  /** Replaces `subscriptionStarts.longestMs` of the config. */
   longestStartMs?: number;
   /** The address that the gateway listens on. Default: 127.0.0.1. */
   host?: string;
@@ -80,7 +80,7 @@ export interface Asked {
   token?: string;
   apiKey?: string;
   variables?: Record<string, unknown>;
-  /** The URL of another gateway than the first. */
+  /** The URL of the gateway. Default: the first gateway. */
   at?: string;
 }
 
@@ -193,7 +193,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     GATEWAY_PORT: '0',
     PARLEY_PUBLIC_URL: publicUrl,
     AVATAR_TOKEN_KEYS: `t1:${tokenKey.toString('base64')}`,
-    // The tests of a file and their gateways share one event loop, which may be busy for more than the default's 3 seconds.
+    // The tests of a file and their gateways share one event loop, which may be busy for longer than the default of 3 seconds.
     GATEWAY_SOCKET_INIT_TIMEOUT_MS: '60000',
     ...options.env,
   });
@@ -229,7 +229,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     meshKey,
     keyValue,
     addresses,
-    /** Stops the gateway or the named service: `agent graph`. */
+    /** Stops the gateway or the named service, e.g. `agent graph`. */
     async stop(name = self.name) {
       const part = [...running].find((each) => each.name === name);
       if (part) await stop(part);
@@ -273,8 +273,8 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
 }
 
 /**
- * A server that starts its part at the first request. Most tests call few subgraphs, and building the schema of a subgraph takes longer
- * than most tests.
+ * A server that starts the subgraph behind it at the first request. Most tests call few subgraphs, and building the schema of a subgraph
+ * takes longer than most tests.
  */
 function startedOnDemand(
   name: string,

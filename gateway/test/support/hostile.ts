@@ -36,7 +36,7 @@ const start = (metadata: string) =>
 const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const within = (text: string) => `{"query":"{ __typename }","variables":{"v":${text}}}`;
 
-/** Makes the document unknown to the cache. */
+/** Returns the request with a comment that makes its document new to the gateway's cache of documents. */
 export function neverSeen(request: HostileRequest, number: number): HostileRequest {
   const { body } = request;
   const start = '{"query":"';
@@ -44,7 +44,7 @@ export function neverSeen(request: HostileRequest, number: number): HostileReque
   return { ...request, body: `${start}#${number}\\n${body.slice(start.length)}` };
 }
 
-/** Hostile requests with their expected statuses; none runs or takes long. */
+/** Hostile requests with their expected statuses. None is executed, and none takes long. */
 export const hostileRequests: HostileRequest[] = [
   document('10,000 aliases', `{ ${many(10_000, (i) => `a${i}: agentCount`)} }`),
   document('600 aliases', `{ ${many(600, (i) => `a${i}: agentCount`)} }`),

@@ -10,14 +10,14 @@ interface Use {
   result: Buffer | undefined;
 }
 
-/** The keys of an in-memory identity service. Tests control when leases expire. */
+/** The idempotency keys of an in-memory identity service. Tests control when leases expire. */
 export interface IdempotencyScript {
   leaseMs: number;
   /** Ids of claims whose lease was renewed, one entry for each renewal. */
   renewed: string[];
   /** Claims that have ended, with a result or without. */
   ended: { claimId: string; result: string | undefined }[];
-  /** Awaited before a claim ends; a throw fails the call. */
+  /** Awaited before a claim ends; an error thrown here fails the call. */
   beforeEnd: () => Promise<void>;
   endLeases(): void;
 }

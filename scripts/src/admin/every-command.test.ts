@@ -23,7 +23,10 @@ interface Row {
   part?: (answer: Record<string, object[]>) => object;
   /** The command only reads, so it writes no audit entry. */
   isRead?: true;
-  /** The name of the entry in the audit of action or session. Other commands have an entry in identity's audit, under their own names. */
+  /**
+   * For a command of action or session: the action of its entry in that service's audit. Other commands have an entry in identity's audit,
+   * under their own names.
+   */
   audits?: string;
 }
 
@@ -210,7 +213,7 @@ function rowsOf({ name, tenantId, ownerId, ownerEmail, userId, email, other, del
   };
 }
 
-/** Returns the fields of a delivery that do not change with attempts. */
+/** Returns a delivery without the fields that change with each attempt. */
 function steady(delivery: object = {}) {
   const { id, agentId, sessionId, webhookId, status } = delivery as Partial<Delivery>;
   return { id, agentId, sessionId, webhookId, status };

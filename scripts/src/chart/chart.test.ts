@@ -29,7 +29,7 @@ const installations: [string | undefined, object][] = [
   ['small', {}],
   ['production', {}],
 ];
-/** Maximum start time of a process while all others start on a few processors. */
+/** Maximum start time of a process while all other processes start on the same few processors. */
 const slowestStartSeconds = 300;
 const drainSeconds = longestStopMs / 1_000;
 /** How long CoreDNS caches responses in most clusters. */
@@ -72,7 +72,8 @@ for (const [example, set] of installations) {
       t.true(spec.terminationGracePeriodSeconds > drainSeconds + preStopSeconds, unit);
       t.true(preStopSeconds > dnsSeconds, `${unit}: a drain knows no minReadySeconds`);
       t.true((deployment.spec.minReadySeconds ?? 0) > dnsSeconds, unit);
-      // The scheduler ignores all constraints on a node that lacks one constraint's topology key, and many clusters have no zones.
+      // If a node lacks the topology key of one constraint, the scheduler ignores all constraints for that node. Many clusters have no
+      // zones.
       t.deepEqual(
         spec.topologySpreadConstraints.map(({ topologyKey }) => topologyKey),
         ['kubernetes.io/hostname'],

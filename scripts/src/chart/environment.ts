@@ -1,6 +1,6 @@
 import type { Manifest } from './render.ts';
 
-/** Values with which the network policies let pods reach each engine. */
+/** Chart values that let pods reach each engine through the network policies. */
 const engines = ['postgres', 'redis', 'kafka', 's3', 'smtp'].map((name) => [
   `networkPolicy.engines.${name}.to`,
   [{ ipBlock: { cidr: '10.20.0.10/32' } }],
@@ -28,7 +28,7 @@ export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
   return manifests.filter((each) => each.kind === kind);
 }
 
-/** Returns the environment of a unit: the values of its settings, and the names of those in the Secret. */
+/** Returns the environment of a unit: the values of its settings, and the names of the settings that are in the Secret. */
 export function environmentOf(manifests: Manifest[], unit: string) {
   const { env = [], envFrom = [] } = containerOf(manifests, unit) ?? {};
   const names = envFrom.map(({ configMapRef }) => configMapRef.name);

@@ -32,14 +32,17 @@ async function fileOf(t: ExecutionContext, example: string | undefined, set: obj
   return file;
 }
 
-/** Runs a program with an empty stdin, because both programs would read an open stdin to its end. @returns the program's output. */
+/**
+ * Runs kubeconform or kube-score with an empty stdin, because both would read an open stdin to its end.
+ * @returns the program's output.
+ */
 function run(program: string, ...args: string[]): Promise<string> {
   // Exit code 1 means that kube-score found problems; its output lists them.
   const line = program === 'kube-score' ? '"$@" </dev/null || [ $? = 1 ]' : '"$@" </dev/null';
   return exec('sh', ['-c', line, 'sh', join(tools, manifestTools.folder, program), ...args]);
 }
 
-/** Returns the findings of kube-score with these checks disabled. */
+/** Returns kube-score's findings in a file while some of its checks are disabled. */
 async function findings(t: ExecutionContext, file: string, without: string[]): Promise<string[]> {
   const ignored = without.flatMap((check) => (check.startsWith('--') ? [check] : ['--ignore-test', check]));
   const said = await run('kube-score', 'score', '--output-format', 'ci', ...ignored, file);

@@ -39,7 +39,7 @@ chartTest(
       t.true(metricsIn(expr).length > 0, alert);
       t.regex(labels.severity, /^(warning|critical)$/u, alert);
       t.true(annotations.summary.length > 10 && annotations.runbook.length > 10, alert);
-      // Without the namespace, one installation could hide the failure of another.
+      // Alerts group by namespace; otherwise one installation could hide the failure of another.
       t.true(/by \(namespace|namespace="/u.test(expr), `${alert}: of all namespaces together`);
     }
   },

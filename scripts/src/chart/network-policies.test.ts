@@ -62,7 +62,10 @@ chartTest(
   },
 );
 
-/** Addresses that serve a node's credentials, usual addresses of pods, Services and nodes, and IPv6 addresses that lead to these. */
+/**
+ * Addresses that serve a node's credentials; usual addresses of pods, Services and nodes; and IPv6 addresses that lead to any of these
+ * addresses.
+ */
 const inside = [
   '169.254.169.254 168.63.129.16 192.0.0.192 100.100.100.200 fd00:ec2::254 fe80::a9fe:a9fe',
   '10.96.0.1 172.20.0.10 192.168.1.10 100.64.0.1 127.0.0.1 198.18.0.1 fd00::1 ::1',

@@ -13,7 +13,7 @@ export const helm = {
   scripts: join(import.meta.dirname, 'helm'),
 };
 
-/** A peer and a rule of a NetworkPolicy. */
+/** A peer in a rule of a NetworkPolicy. */
 interface Peer {
   podSelector?: { matchLabels?: Record<string, string> };
   namespaceSelector?: object;
@@ -34,8 +34,8 @@ export interface Alert {
 }
 
 /**
- * The fields that tests read of Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts. Each kind has some of
- * them.
+ * The fields that tests read from Deployments, Jobs, Pods, Services, scalers, budgets, policies and alerts. Each kind has some of these
+ * fields.
  */
 export interface Spec extends PodSpec {
   replicas?: number;
@@ -127,7 +127,7 @@ interface Probe {
   failureThreshold: number;
 }
 
-/** A manifest as far as tests read it. */
+/** The fields of a manifest that tests read. */
 export interface Manifest {
   kind: string;
   metadata: { name: string; namespace: string; labels: Record<string, string>; annotations?: Record<string, string> };
@@ -140,7 +140,7 @@ const rendered = new Map<string, Promise<string>>();
 
 /**
  * Renders the chart with the values of an example, if given, overridden by `set`.
- * @param folder the chart's folder, for another version
+ * @param folder the chart's folder. Default: the chart of this version.
  * @throws Error with Helm's output
  */
 export async function render(
@@ -171,7 +171,7 @@ export function renderText(
   return text;
 }
 
-/** @returns its output. */
+/** Runs Helm. @returns Helm's output */
 export function runHelm(...args: string[]): Promise<string> {
   const folder = join(tools, helm.folder);
   const homes = { HELM_CONFIG_HOME: folder, HELM_CACHE_HOME: folder, HELM_DATA_HOME: folder, HELM_PLUGINS: folder };

@@ -12,7 +12,7 @@ function undescribed(sdl: string): string[] {
   return parse(sdl).definitions.flatMap((each) => {
     if (!isTypeDefinitionNode(each)) return [];
     const { value: name } = each.name;
-    if (name.includes('__')) return []; // definitions of Federation, prefixed with the name of their spec
+    if (name.includes('__')) return []; // Federation's definitions, whose names begin with their spec's name
     const fields = 'fields' in each ? (each.fields ?? []) : [];
     return [
       ...(each.description || roots.includes(name) ? [] : [name]),

@@ -3,7 +3,10 @@ import type { CredentialKind } from '@parley/graph/access';
 import type { ContractRule } from '@parley/stories/contract';
 import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
-/** Returns one line for each operation that is missing, or whose directives differ from the contract. */
+/**
+ * Returns one line for each operation that the contract contains but nothing serves, that is served but not in the contract, or whose
+ * directives differ from the contract.
+ */
 export function differences(contract: ReadonlyMap<string, ContractRule>, rules: FieldRules): string[] {
   const missing = [...contract].filter(([name, { served }]) => served && !rules.has(name));
   return [
@@ -47,7 +50,7 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
   });
 }
 
-/** Returns the values that both the document and the file contain, with defaults. A rule of the schema defines `whileSuspended`. */
+/** Returns the values of a rule that are compared, with their defaults. */
 function comparable({ by, throttle, ...rule }: FieldRule) {
   const {
     whileSuspended = false,

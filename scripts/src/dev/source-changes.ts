@@ -17,7 +17,7 @@ const folders = [
 const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
 
-/** A save causes several events, a branch checkout many. A burst of events has ended when none arrives for this time. */
+/** A burst of events has ended when no event arrives for this time in ms. A save causes several events, a branch checkout many. */
 const settleMs = 150;
 
 /** Yields an empty list once the watcher is ready, then after each burst of changes the changed source files. Ends when `signal` aborts. */

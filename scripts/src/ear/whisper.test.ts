@@ -164,7 +164,7 @@ earTestAlone('a client that disconnects during a clip ends its process, and the 
   t.timeout(600_000);
   const { ask, hear } = await listening(t);
   const minute = Buffer.concat([clip('wav'), ...Array.from({ length: 25 }, () => clip('wav').subarray(44))]);
-  const samples = minute.subarray(44, 44 + 16_000 * 60); // 8 kHz
+  const samples = minute.subarray(44, 44 + 16_000 * 60); // 60 s at 8 kHz, 2 bytes per sample
   const request = {
     audioBase64: samples.toString('base64'),
     audioEncoding: 'LINEAR16',
@@ -174,7 +174,7 @@ earTestAlone('a client that disconnects during a clip ends its process, and the 
   const client = new AbortController();
   const left = t.throwsAsync(ask('/stt', request, client.signal));
   const patience = { timeoutMs: 240_000 };
-  // Python and its libraries need less than this; with the model, a process needs more.
+  // Python and its libraries need less than 150 MB; with the model, a process needs more.
   const ear = await eventually('Whisper is at work', () => ears().find(({ peakMb }) => peakMb > 150), patience);
   t.log(`${Math.round(ear.peakMb)} MB when the client leaves`);
   client.abort();

@@ -45,9 +45,9 @@ export interface ApiPageSources {
 const list = /(?<=<!-- operations -->\n).*?(?=<!-- end of operations -->)/su;
 
 /**
- * Returns a page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md` with links to all operations between its markers.
- * `problems` lists the missing parts of operations, such as examples. Pages are generated without them, because writing an example needs
- * the other generated files.
+ * Returns a page for each subgraph, `gateway/api/<unit>.md`, and `gateway/API.md`, whose two markers enclose links to all operations.
+ * `problems` lists the missing parts of operations, such as examples. Pages are generated even if parts are missing, because writing an
+ * example needs the other generated files.
  */
 export function apiPages(root: string) {
   const [contract, errors] = [readContract(), readApiErrors()];
@@ -176,7 +176,7 @@ function argumentsOf({ args }: Operation): string {
   return rows.length > 0 ? `Arguments:\n\n${rows.join('\n')}\n` : 'Arguments: none.\n';
 }
 
-/** Returns one line for a value of the arguments, or for an input type the lines of its fields. */
+/** Returns the line of an argument's value and, for an input type, the lines of its fields. */
 function valuesIn(path: string, type: GraphQLInputType, description?: string | null, preset?: unknown): string[] {
   const named = getNamedType(type);
   const standard = preset === undefined || preset === null ? '' : ` = ${String(preset)}`;

@@ -21,8 +21,9 @@ export interface ChartUnit {
   /** Whether the unit reads PARLEY_PUBLIC_URL. */
   readsPublicUrl: boolean;
   schema: string | null;
-  /** Topics that the unit publishes to, and topics that it consumes. Each consumed topic has the consumer group. */
+  /** Topics that the unit publishes to. */
   publishes: { topic: string; partitions: number }[];
+  /** Topics that the unit consumes, each with its consumer group. */
   consumes: { topic: string; group: string }[];
   /** Names of the unit's settings, including the settings that every process reads. */
   settings: string[];

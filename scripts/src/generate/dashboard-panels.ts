@@ -1,9 +1,9 @@
-/** A chart of one or more queries of Prometheus. */
+/** A panel that plots one or more Prometheus queries. */
 interface Panel {
   title: string;
   /** One of Grafana's units, such as `s`, `short`, `percentunit`. */
   unit: string;
-  /** The legend of the series of each query, by query. */
+  /** The legend for the series of each query; the key is the query. */
   queries: Record<string, string>;
   /** Advice for operators if the panel looks wrong. */
   description: string;
@@ -31,7 +31,7 @@ const meanOf = (metric: string, by: string, labels = here) =>
 const graph = 'parley_graph_duration_seconds';
 const rpc = 'parley_rpc_duration_seconds';
 const model = 'gen_ai_client_operation_duration_seconds';
-/** `other` covers both chat and embedding models. */
+/** Both labels are needed, because the model name `other` covers chat models and embedding models. */
 const asked = 'gen_ai_operation_name, gen_ai_request_model';
 const atGateway = `${here}, unit="gateway"`;
 

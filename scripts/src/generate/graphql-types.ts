@@ -8,7 +8,7 @@ import { buildASTSchema, type DocumentNode, Kind, parse, visit } from 'graphql';
 
 const header = '// Written by scripts/generate from schema.graphql.\n\n';
 
-/** The options for both files. Resolvers may return undefined for null. */
+/** The options for both files that are generated from a schema. Resolvers may return undefined for null. */
 const common = {
   enumsAsTypes: true,
   federation: true,
@@ -84,7 +84,7 @@ export async function typesOf(
   };
 }
 
-/** Makes resolvers required. The generated ones are optional, and a missing one would return null or a wrong value. */
+/** Makes resolvers required. The generated resolvers are optional, and a missing resolver would return null or a wrong value. */
 function complete(roots: string[], mapped: string[]): string {
   const needed = [
     ...roots.map((name) => `  ${name}: Required<${name}Resolvers>;`),
@@ -118,7 +118,7 @@ function generate(document: DocumentNode, plugin: keyof typeof pluginMap, config
   });
 }
 
-/** Removes directives, which resolvers do not use, and makes arguments with the default null nullable. */
+/** Removes directives, which resolvers do not use. Makes arguments nullable if their default is null. */
 function asResolved(document: DocumentNode): DocumentNode {
   return visit(document, {
     SchemaExtension: () => null,

@@ -7,7 +7,7 @@ type Listed = Pick<ListedUnit, 'name' | 'folder'>;
 
 const place = /(?<=<!-- units -->\n).*?(?=<!-- end of units -->)/su;
 
-/** Returns a page with links to the READMEs of all units between its markers; callers precede the units that they call. */
+/** Returns a page whose markers enclose links to the READMEs of all units; callers precede the units that they call. */
 export function withUnitLinks(page: string, units: readonly Listed[]): string {
   const links = units.map(({ name, folder }) => `[${name}](${folder}/README.md)`).toReversed();
   return page.replace(place, `\n${linkLines(links)}\n\n`);

@@ -9,8 +9,10 @@ const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings
 const list = /(?<=<!-- pages of units -->\n).*?(?=<!-- end of pages -->)/su;
 
 /**
- * Returns the pages below `root` with current lists of settings between markers, `<!-- settings: UNIT -->` and `<!-- end of settings -->`,
- * and with links to the lists of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
+ * Returns the pages below `root`, with current text between their markers:
+ * - a unit's list of settings between `<!-- settings: UNIT -->` and `<!-- end of settings -->`;
+ * - links to the lists of all units between `<!-- pages of units -->` and `<!-- end of pages -->`.
+ *
  * @throws Error if a unit has no list, or a list names no unit.
  */
 export function settingsLists(root: string, settings = allSettings()) {
@@ -49,7 +51,7 @@ function listOf(settings: ListedSetting[]): string {
   return `${items.join('\n')}\n`;
 }
 
-/** Escapes `<` outside code spans, which Markdown would read as HTML. */
+/** Escapes `<` outside code spans, because Markdown would read it as HTML. */
 function escaped(text: string): string {
   return text.replaceAll(/`[^`]*`|</gu, (found) => (found === '<' ? '\\<' : found));
 }

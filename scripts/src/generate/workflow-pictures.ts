@@ -6,9 +6,9 @@ import { type DrawnRun, draw } from '@parley/agent/workflow/draw';
 const marked = /(?<=<!-- workflow: (?<file>[^\s,]+)(?:, run: (?<run>\S+))? -->\n).*?(?=<!-- end of workflow -->)/gsu;
 
 /**
- * Returns the services' pages below `root` with current pictures of workflows between markers: `<!-- workflow: FILE -->`, or
- * `<!-- workflow: FILE, run: FILE -->` to show the path of a run, and `<!-- end of workflow -->`. The paths of files are relative to the
- * page.
+ * Returns the services' pages below `root` with current pictures of workflows. A picture stands between `<!-- workflow: FILE -->` and `<!--
+ * end of workflow -->`. The marker `<!-- workflow: FILE, run: FILE -->` also shows the path of a run. The paths of files are relative to
+ * the page.
  * @throws Error if a page names a file that cannot be read
  */
 export function workflowPictures(root: string) {

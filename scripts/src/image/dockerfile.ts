@@ -5,7 +5,8 @@ import { root } from '../root.ts';
 export const dockerfile = join(root, 'deploy/docker/Dockerfile');
 
 /**
- * Returns the command of a container. @param limitMb the container's memory limit; without it the flags are relative, as in the Dockerfile
+ * Returns the command of a container. @param limitMb the container's memory limit; without it, the flag for memory is a percentage, as in
+ * the Dockerfile
  */
 export function entryPoint(limitMb?: number): string[] {
   const [, words] = /^ENTRYPOINT (?<words>\[.*\])$/mu.exec(readFileSync(dockerfile, 'utf8')) ?? [];

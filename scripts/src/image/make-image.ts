@@ -21,7 +21,8 @@ const unread = /\.(d\.[cm]?ts|map)$/u;
 /**
  * Creates the file tree of an image in `folder`. Every user may read the tree, only its owner may write.
  * @returns the size of the tree.
- * @throws Error for an unknown name, if the folder is not empty, and with npm's output if npm fails.
+ * @throws Error if no image has this name, or the folder is not empty
+ * @throws Error with npm's output if npm fails
  */
 export async function makeImage(root: string, name: string, folder: string) {
   const { main, workspaces, files, packageFiles, withoutPackages } = imageContent(root, name);
@@ -67,7 +68,7 @@ async function install(root: string, tree: string): Promise<void> {
   for (const file of filesIn(tree).filter((path) => unread.test(path))) rmSync(file);
 }
 
-/** Removes installed packages that match the pattern. Which of them npm installs depends on the machine. */
+/** Removes installed packages that match the pattern. Which of these packages npm installs can depend on the machine. */
 function remove(modules: string, pattern: string): void {
   for (const name of globSync(pattern, { cwd: modules })) rmSync(join(modules, name), { recursive: true });
 }
@@ -90,7 +91,7 @@ function sizeOf(tree: string) {
   };
 }
 
-/** Returns all files below a folder. Does not follow links, unlike the option `recursive`. */
+/** Returns all files below a folder. Does not follow links, unlike the option `recursive` of `readdir`. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

@@ -25,9 +25,9 @@ const imageTest = hasNamespaces() ? await testWith(helm) : undefined;
 const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 /** The reasons with which a stopping gateway or session closes subscriptions. */
 const goodbyes = ['closed 1001', 'closed 1013', 'UNAVAILABLE'];
-/** Shorter than in a real cluster, whose DNS caches longer than that of `cluster.ts`. */
+/** Shorter than in a real cluster, because the DNS of `cluster.ts` caches for a shorter time. */
 const minReadySeconds = 5;
-/** Shorter than in a real cluster, because callers learn of other pods sooner. */
+/** Shorter than in a real cluster, because callers learn sooner that a pod has stopped. */
 const preStopSeconds = 5;
 
 /** Returns two versions, the earlier one first, as their own charts configure them with the servers of this test. */
@@ -45,7 +45,7 @@ async function releases(t: ExecutionContext, engines: Record<string, string>, co
   return [await release('earlier', earlier.folder), await release('this', root)] as const;
 }
 
-// Runs with `--faults` only, because installing all units twice takes minutes.
+// The test runs only with `--faults`, because installing all units twice takes minutes.
 imageTest?.('images under the chart are upgraded and rolled back under load, and no request fails', async (t) => {
   t.timeout(1_800_000);
   const servers = await startServers({ only: ['postgres', 'redis', 'kafka', 's3'] });

@@ -38,7 +38,7 @@ function ours(name: string): string {
   return `@parley/${name}`;
 }
 
-/** Returns the violations in a checkout whose imports are all allowed, except for those in `changes`, which adds or replaces files. */
+/** Creates a checkout in which all imports are allowed, then adds or replaces the files in `changes`. Returns the violations. */
 async function violationsWith(t: ExecutionContext, changes: Record<string, string>): Promise<string[]> {
   const root = mkdtempSync(join(tmpdir(), 'parley-imports-'));
   t.teardown(() => rmSync(root, { recursive: true }));

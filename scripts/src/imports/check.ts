@@ -7,7 +7,7 @@ import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces
 
 /** The rules of allowed imports. `$1` in a `to` is the first group of its `from`, the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');
-/** Files that read and write a service's tables. Object stores are not meant, because they store files. */
+/** Files that read and write a service's tables. The pattern excludes object stores, because they store files. */
 const store = /(?<!object)-store\.ts$/u;
 
 /**
@@ -34,7 +34,7 @@ export async function checkImports(root: string, folders: string[]) {
   };
 }
 
-/** Extends swc's visitor, with which the cruiser reads files. Without this extension, the visitor throws at `using`. */
+/** Extends swc's visitor, with which dependency-cruiser reads files. Without this extension, the visitor throws at `using`. */
 function teachUsing(): void {
   const { visitStatement, visitVariableDeclarators } = Visitor.prototype;
   if (visitStatement.name === 'visitUsing') return;
@@ -54,8 +54,8 @@ interface Node {
 }
 
 /**
- * Extends swc's visitor, with which the cruiser reads files: the visitor does not visit types. Each type such as
- * `import('./x.ts').T` is therefore visited as the declaration `import type {} from './x.ts'`.
+ * Extends swc's visitor, with which dependency-cruiser reads files. The original visitor does not visit types, so each type such as
+ * `import('./x.ts').T` is visited as the declaration `import type {} from './x.ts'`.
  */
 function teachTypeImports(): void {
   const { visitModule } = Visitor.prototype;
@@ -63,7 +63,7 @@ function teachTypeImports(): void {
   Visitor.prototype.visitModule = function visitWithTypeImports(module) {
     const declarations = typeImportsIn(module).map((node) => {
       const declaration = { type: 'ImportDeclaration', typeOnly: true, specifiers: [], source: node.argument };
-      delete node.argument; // otherwise the cruiser reads an annotation's import again, as one of a value
+      delete node.argument; // otherwise dependency-cruiser would read an annotation's import again, as the import of a value
       return declaration as unknown as (typeof module.body)[number];
     });
     return visitModule.call(this, Object.assign(module, { body: [...module.body, ...declarations] }));
@@ -88,7 +88,8 @@ function forbidden({ summary }: ICruiseResult): string[] {
   });
 }
 
-// Finds stores that import a use case, which is any other file that uses a store. Stores may import helpers and other stores.
+// Finds stores that import a use case. Here, a use case is any file that uses a store and is not a store itself. Stores may import helpers
+// and other stores.
 function storesThatImportUseCases(modules: IModule[]): string[] {
   const isUseCase = ({ source, dependencies }: IModule) =>
     !store.test(source) && dependencies.some(({ resolved }) => store.test(resolved));

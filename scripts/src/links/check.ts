@@ -12,17 +12,24 @@ interface Page {
   codeSpans: string[];
 }
 
-/** Matches a code span that is the path of one file, or with a trailing slash the path of one folder, but no pattern such as `src/*.ts`. */
+/**
+ * Matches a code span that is the path of one file, or, with a trailing slash, the path of one folder. Patterns such as `src/*.ts` do not
+ * match.
+ */
 const sourcePath =
   /^(?:[\w@.-]+\/)*[\w@.-]+(?:\.(?:ts|mjs|sh|md|proto|graphql)|(?<=\/.*)\.(?:json|yaml)|(?<=\/.*)\/)$/u;
 /** Matches the path of a page in a comment or string of source code. */
 const pagePath = /(?<![\w/:.-])(?:\.{1,2}\/)*[\w@-]+(?:\/[\w.@-]+)*\/[\w.-]+\.md\b/gu;
 
 /**
- * Finds broken paths in pages and sources: links to a missing file or heading, and paths of missing files in code spans of pages and in
- * sources. Links to other hosts are not checked. Paths start at the root, at the folder of the file, or anywhere below the root, so
- * `limits/throttle.ts` finds `gateway/src/limits/throttle.ts`.
- * @param root the checkout. @param folders the folders with pages and sources; pages in the root are read, too.
+ * Finds broken paths in pages and sources:
+ * - links of pages to a missing file or heading, except links to other hosts;
+ * - paths of missing files in code spans of pages, and in sources.
+ *
+ * A path may start at the root, at the folder of its file, or anywhere below the root: `limits/throttle.ts` means
+ * `gateway/src/limits/throttle.ts`.
+ * @param root the checkout.
+ * @param folders the folders with pages and sources; pages in the root are read, too.
  * @returns the pages that were read, and one line for each problem.
  */
 export function checkLinks(root: string, folders: string[]): { pages: string[]; problems: string[] } {

@@ -28,7 +28,7 @@ export function missingOptionals({ packages }: Lockfile) {
   );
 }
 
-/** Returns the entries that contain a registry's host, because other machines may not be able to access it. */
+/** Returns the entries that contain a registry's host, which other machines may be unable to reach. */
 export function entriesWithHost({ packages }: Lockfile): string[] {
   return Object.keys(packages).filter((path) => !packages[path]?.link && packages[path]?.resolved?.includes('://'));
 }
@@ -44,8 +44,8 @@ function folders(path: string): string[] {
 }
 
 /**
- * Adds an entry for each optional package of other platforms that npm omitted, so that `npm ci` accepts the lockfile on every platform. The
- * entries have no integrity, because the registry does not have the packages; npm adds it on the package's platform.
+ * Adds an entry for each optional package of another platform that npm omitted, so that `npm ci` accepts the lockfile on every platform.
+ * The entries have no integrity, because the registry does not have the packages; on the package's platform, npm adds the integrity.
  * @throws Error if a missing package is not for one platform, or has no exact version.
  */
 export function complete(lockfile: Lockfile): Lockfile {
@@ -72,7 +72,7 @@ const platform =
 const processors: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 
-/** Returns the platform in a package's name, in the form that npm compares with the machine; undefined for names without one. */
+/** Returns the platform in a package's name, in the form that npm compares with the machine; undefined for names without a platform. */
 function platformOf(name: string) {
   const [, os, cpu, abi = ''] = platform.exec(name) ?? [];
   if (!os || !cpu) return undefined;

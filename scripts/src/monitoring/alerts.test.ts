@@ -54,7 +54,7 @@ const failures = (of: typeof graph, ...never: Series[]): Case => ({
 });
 
 interface Case {
-  /** Series for which the alert rings, each with the first minute at which it does. */
+  /** Series for which the alert rings, each with the first minute at which it rings. */
   rings: [from: number, given: Series][];
   never: Series[];
 }
@@ -94,7 +94,7 @@ const cases: Record<string, Case> = {
   },
   ParleyTurnsWait: {
     rings: [[5, { [jobs('waiting', 'session.turn')]: 101 }]],
-    // Every process reports the turns of all processes, so their numbers are not added.
+    // Every process reports the turns of all processes, so the alert does not add the numbers of several processes.
     never: [
       { [jobs('waiting', 'session.turn', 1)]: 100, [jobs('waiting', 'session.turn', 2)]: 100 },
       { [jobs('running', 'session.turn')]: 101, [jobs('waiting')]: 101 },
@@ -232,7 +232,8 @@ function seriesOf(given: Series) {
 }
 
 /**
- * Returns a promtool expectation: whether exactly one alert of this name rings at a minute, or has rung within the time `within` before it.
+ * Returns a promtool expectation: whether exactly one alert of this name rings at a minute, or rang during the time `within` before that
+ * minute.
  */
 function expecting(alert: string, minute: number, isRinging: boolean, within = '1s') {
   const ringing = `ALERTS{alertname="${alert}",alertstate="firing"}`;

@@ -17,7 +17,7 @@ import { runSchemathesis, schemathesis } from './schemathesis.ts';
 const schemaTest = await testWith(schemathesis);
 
 const avatar = { vendorAvatarId: 'anna', vendorAvatarModel: 'v2' };
-/** 8,000 samples a second of 16-bit PCM, 0.1 s. */
+/** 0.1 s of 16-bit PCM with 8,000 samples per second. */
 const wav = Buffer.concat([
   Buffer.from('524946466406000057415645666d74201000000001000100401f0000803e0000020010006461746140060000', 'hex'),
   Buffer.alloc(1_600),
@@ -86,8 +86,8 @@ schemaTest('voice: the responses to thousands of requests conform to its OpenAPI
       '--workers=2',
       '--seed=1',
       '--checks=all',
-      // A schema cannot express that SSML is well-formed, that a text or SSML is present and not empty, or that an avatar belongs to the
-      // agent.
+      // Voice may refuse requests that match the schema, which cannot express that SSML is well-formed, that a text or SSML is present and
+      // not empty, or that an avatar belongs to the agent.
       '--exclude-checks=positive_data_acceptance',
       '--warnings=off', // voice's own tests cover decoding of audio
       '--continue-on-failure',

@@ -11,12 +11,18 @@ export interface OperationNames {
 }
 
 /**
- * Finds source files with special cases for an operation, because such rules belong on the field in the schema. A name of an operation is
- * found in three forms: as a whole string, in a string or anchored regular expression that consists only of names, and as a key of a
- * variable's object whose keys are all names. An argument's path may follow the name.
- * Names in documents, named functions (resolvers), tables and types do not count. Nor do names that are read from a response or expected in
- * one, such as error paths. In a service's folder, operations of other services count only with their type, because the service does not
- * know them. A comment `allow-name <operation>: <why>` in the file allows that operation there.
+ * Finds source files with special cases for an operation, because such rules belong on the field in the schema. Finds the name of an
+ * operation in three forms:
+ * - as a whole string;
+ * - in a string or anchored regular expression that consists only of names;
+ * - as a key of an object in a variable, if all keys of the object are names.
+ *
+ * The path of an argument may follow the name. Not found are:
+ * - names in documents, named functions (resolvers), tables and types;
+ * - names that are read from a response or expected in one, such as error paths;
+ * - in a service's folder, names of other services' operations without their type, because the service does not know these operations;
+ * - names of an operation that a comment `allow-name <operation>: <why>` in the file allows.
+ *
  * @returns one line for each file and name, with the lines that have it.
  */
 export function checkOperationNames(root: string, files: string[], { operations, services }: OperationNames) {
@@ -25,7 +31,7 @@ export function checkOperationNames(root: string, files: string[], { operations,
 
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
-    if (!mention.test(text)) return []; // most files, which are not parsed
+    if (!mention.test(text)) return []; // skips most files without parsing them
     const bare = new Set([...operations.keys()].filter(isKnownTo(file)).map(bareName));
     const found = new Map<string, Set<number>>();
     visit(parseSync(text, { syntax: 'typescript' }), (words, at, onlyFull) => {
@@ -65,7 +71,7 @@ const argumentPath = / \w+(\.\w+)+$/u;
 
 /** A node of the syntax tree, or a list of them. */
 interface Node {
-  /** Missing for a list, and for a wrapper of a node, such as an argument. */
+  /** The kind of node. Missing for a list, and for a wrapper of a node, such as an argument. */
   type?: string;
   [key: string]: unknown;
 }
@@ -93,7 +99,7 @@ function visit(node: unknown, find: Find, onlyFull = false): void {
   for (const [key, value] of Object.entries(node)) visit(value, find, node.type ? isOther(node, key) : onlyFull);
 }
 
-/** Reports whether strings at this place cannot mean an operation: keys, property reads, types, tables. */
+/** Reports whether strings at this place have another meaning than an operation: they are keys, property reads, types or tables. */
 function isOther({ type, callee }: Node, key: string): boolean {
   const isTable = type === 'CallExpression' && key === 'arguments' && ['knex', 'table'].includes(calledName(callee));
   return key === 'key' || type === 'Computed' || type === 'TsLiteralType' || isTable;

@@ -176,7 +176,7 @@ test("Node 24 is installed explicitly if install scripts are disabled and the ma
     node: '',
     npm: `[ $1 = ci ] && mkdir node_modules || { ${installs}; }`,
   });
-  // A fake Node that reports version 20, and runs any other command on the real one.
+  // A fake Node that reports version 20, and passes any other command to the real Node.
   write(
     'bin/node',
     `#!/bin/sh\ncase "$1" in -v) echo v20.0.0 ;; -p) echo 20 ;; *) exec ${process.execPath} "$@" ;; esac`,

@@ -19,14 +19,14 @@ message PetFed { int32 id = 1; }
 `;
 const withField = first.replace('string name = 1;', 'string name = 1; string species = 2;');
 
-/** Creates a checkout with one proto, which is its first release, and this checkout's rules. */
+/** Creates a checkout with one proto and this checkout's rules, and tags it as the first release. */
 function releaseOf(t: ExecutionContext, proto = first) {
   const checkout = checkoutOf(t, proto);
   checkout.git('tag', 'v0.1.0');
   return checkout;
 }
 
-/** Creates the checkout of `releaseOf` before the first release. */
+/** Creates the same checkout as `releaseOf`, but without a release. */
 function checkoutOf(t: ExecutionContext, proto = first) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-breaking-')));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -144,7 +144,7 @@ test('a folder without history is distinguished from one that passes', (t) => {
 test("another user's checkout, which git refuses to read, is an error with git's remedy", (t) => {
   const { compare } = checkoutOf(t);
   const before = { ...process.env };
-  // Simulates a machine without a safe.directory setting. Restored before any other test of this file runs.
+  // Simulates a machine without a safe.directory setting. The environment is restored before any other test of this file runs.
   const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
   Object.assign(process.env, env);
   try {

@@ -10,8 +10,9 @@ type ComparedProtos = { checkout?: string; against?: string | undefined; mustCom
 /**
  * Checks the protos, including events, against the rules of `buf.yaml` for changes during a rolling update.
  * @param options.checkout The folder whose `protos/` is checked. Default: this checkout.
- * @param options.against A commit, tag or branch to compare with. Default: the last release, and the state before the last change since.
- * @param options.mustCompare Whether unavailable history is an error instead of a skipped check, as in CI.
+ * @param options.against A commit, tag or branch to compare with. Default: the last release, and also the commit before the last change of
+ * the protos if that commit is later than the release.
+ * @param options.mustCompare Whether unavailable history is an error, as in CI. Otherwise the check is skipped.
  * @returns a message for the terminal, with the reason if the check is skipped.
  * @throws Error with the incompatibilities.
  */

@@ -42,8 +42,8 @@ function ruleLosses(old: Relation, now: Relation): string[] {
   const come = now.rules.filter((rule) => !old.rules.some(isSame(rule)));
   const added = newColumns(old, now);
   const strict = come.filter((rule) => !isFree(rule, added) && !gone.some((each) => isWidened(each, rule)));
-  // A dropped unique index is a loss, because ON CONFLICT fails without it. A dropped check or foreign key only allows more, unless it
-  // deletes or changes rows.
+  // A dropped unique index is a loss, because ON CONFLICT fails without it. A dropped check only allows more rows. So does a dropped
+  // foreign key, if it never deleted or changed rows.
   const missed = gone.filter(({ kind, acts }) => kind === 'unique' || acts);
   return [
     ...missed.map(({ kind, name }) => `${kind} ${name} of ${old.name} is dropped or changed`),

@@ -10,7 +10,7 @@ export interface Step {
   /** The name, e.g. `session/001-conversations`. Names of migrations that are part of every schema begin with `chassis/`. */
   name: string;
   contracts: string | undefined;
-  /** The hash of its statements, without comments and formatting. */
+  /** The hash of the migration's statements, without comments and formatting. */
   hash: string;
   /** Incompatibilities with the previous version, one sentence each. */
   losses: string[];
@@ -21,7 +21,7 @@ export type MergedMigrations = Record<string, string>;
 
 const path = 'scripts/src/rolling/migrations.json';
 
-/** Reads the committed list. */
+/** Reads the committed list of merged migrations. */
 export function readMerged(): MergedMigrations {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
@@ -31,7 +31,7 @@ export function writeMerged(merged: MergedMigrations): void {
 }
 
 /**
- * Returns the list before its last change; undefined if there is no history or no earlier list.
+ * Returns the list of merged migrations before its last change; undefined if there is no history or no earlier list.
  * @throws Error if `mustCompare` and the history is unavailable.
  */
 export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
@@ -39,13 +39,16 @@ export function earlierMerged(mustCompare = false): MergedMigrations | undefined
   return commit && JSON.parse(execFileSync('git', ['show', `${commit}:${path}`], { cwd: root, encoding: 'utf8' }));
 }
 
-/** Returns the declared migrations that are not in the list. Compares only names, so it needs no database. */
+/** Returns the declared migrations that are not in the list of merged migrations. Compares only names, so it needs no database. */
 export function unlisted(schemas: Pick<SchemaDeclaration, 'name' | 'migrations'>[], merged: MergedMigrations) {
   const names = schemas.flatMap(({ name: owner, migrations }) => migrations.map(({ name }) => listedName(owner, name)));
   return names.filter((name) => merged[name] === undefined);
 }
 
-/** Returns the name in the list, e.g. `session/001-conversations`. Names of the chassis's migrations already contain a prefix. */
+/**
+ * Returns a migration's name in the list of merged migrations, e.g. `session/001-conversations`. Names of the chassis's migrations already
+ * contain a prefix.
+ */
 export function listedName(owner: string, migration: string): string {
   return migration.startsWith('chassis/') ? migration : `${owner}/${migration}`;
 }
@@ -57,13 +60,13 @@ export function problemsOf(seen: Step[], merged: MergedMigrations): string[] {
   return [...steps.flatMap((step) => stepProblems(step, merged)), ...orderProblems(steps, merged)];
 }
 
-/** Adds new migrations to the list. Existing entries do not change. */
+/** Adds new migrations to the list of merged migrations. Existing entries do not change. */
 export function withNew(steps: Step[], merged: MergedMigrations): MergedMigrations {
   const all = { ...Object.fromEntries(steps.map(({ name, hash }) => [name, hash])), ...merged };
   return Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
 }
 
-/** Returns the problems of entries that a later list lacks or has changed. */
+/** Returns a problem for each entry of the earlier list that the current list lacks or has changed. */
 export function forgotten(earlier: MergedMigrations, merged: MergedMigrations): string[] {
   const changed = Object.keys(earlier).filter((name) => merged[name] !== earlier[name]);
   return changed.map((name) => `${name} has another entry in the list than on main: it was merged, and stays as it is`);
@@ -82,8 +85,8 @@ function stepProblems({ name, hash, contracts, losses }: Step, merged: MergedMig
 }
 
 /**
- * Returns services whose new migrations do not come last: databases with all listed migrations apply new ones after them, whatever their
- * names.
+ * Returns a problem for each service whose migrations do not begin with its merged ones, in their merged order. A database that has all
+ * merged migrations applies new ones after them, whatever their names.
  */
 function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   const names = steps.map(({ name }) => name);

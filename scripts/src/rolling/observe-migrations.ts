@@ -49,8 +49,8 @@ function lostRows(statement: string): string[] {
 }
 
 /**
- * Adds new migrations to the list, with the hash of the statements that they run on an embedded in-memory database. Entries that main
- * already has do not change.
+ * Adds new migrations to the list of merged migrations, with the hash of the statements that they run on an embedded in-memory database.
+ * Entries that main already has do not change.
  * @returns the names of added entries, and of unmerged entries that were updated.
  */
 export async function listMigrations(schemas: SchemaDeclaration[]): Promise<string[]> {

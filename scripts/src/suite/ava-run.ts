@@ -41,7 +41,8 @@ export interface FileOutcome {
 }
 
 /**
- * The result of one file; without `testFile`, an error outside of all files. With `allowedMs`, a test has just set its own timeout.
+ * A message about the run: the result of one file, or, without `testFile`, an error outside of all files. With `allowedMs`, the message
+ * means that a test has just set its own timeout.
  */
 export type AvaMessage =
   | { testFile: string; outcome: FileOutcome }
@@ -63,7 +64,10 @@ type AvaEvent =
 export async function observeRun({ events }: { events: AsyncIterable<{ type: string }> }): Promise<void> {
   const send = (message: AvaMessage) => process.connected && process.send?.(message);
   const begun = performance.now();
-  /** The times at which a slot became free, because ava does not report when it starts a file. */
+  /**
+   * The times at which a file ended and another one could start. They serve as start times, because ava does not report when it starts a
+   * file.
+   */
   const room: number[] = [];
   const started = new Map<string, number>();
   let byFile = new Map<string, Counts>();
@@ -91,7 +95,7 @@ function sum(counts: Counts | undefined, isCut: boolean): Omit<FileOutcome, 'sec
   const { declaredTests: _, selectedTests: __, passedTests: passed, skippedTests, todoTests, ...others } = counts;
   const { passedKnownFailingTests, failedTests, remainingTests, ...wrong } = others;
   const skipped = skippedTests + todoTests + passedKnownFailingTests;
-  // Unfinished tests count as failed if there is no other explanation: a failed hook or an error may have prevented all of them.
+  // Unfinished tests count as failed only if there was no failed hook or error: one of these may have prevented all unfinished tests.
   const failed = failedTests + (Math.max(0, ...Object.values<number>(wrong)) || remainingTests);
   // A file without any result has failed, too.
   return { passed, skipped, failed: Math.max(failed, isCut || passed + skipped === 0 ? 1 : 0) };

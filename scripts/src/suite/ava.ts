@@ -18,7 +18,7 @@ export interface AvaOptions {
   onProcess?(file: string, outcome: FileOutcome): void;
 }
 
-/** The time that a file's ava needs in addition to the deadlines of the file's stories. */
+/** The time that an ava run of one file needs in addition to the deadlines of the file's stories. */
 const storyMarginMs = 15 * 60_000;
 
 /** The results of test files. */
@@ -76,7 +76,7 @@ export async function runAva(options: AvaOptions): Promise<AvaResult> {
 
 /**
  * Runs the stories of a cluster one file at a time, in the order of the files' names: later stories restart the pods that earlier ones
- * inspect. Each file has a run of ava with one process, whose time limit includes the timeouts that its stories set.
+ * inspect. Each file has its own run of ava with one process. The run's time limit includes the timeouts that the file's stories set.
  */
 export async function runInOrder({ processes, ...options }: AvaOptions): Promise<AvaResult> {
   const all: AvaResult = { outcomes: new Map(), failed: 0, report: '', logs: [] };

@@ -6,7 +6,7 @@ import { root } from '../root.ts';
 /** Patterns of files, names of `namedInputs` in nx.json, and objects for inputs that are not files. */
 type Inputs = (string | object)[];
 
-/** Files that a check reads in addition to its own code and imports, which may be any source files. */
+/** Files that a check reads in addition to its code and imports. Any TypeScript file may belong to the code and imports of a check. */
 const reads: Record<string, string[]> = {
   lockfile: ['package-lock.json'],
   generated: [
@@ -40,7 +40,7 @@ function patterns(inputs: Inputs): string[] {
     });
 }
 
-/** Returns the matching files of the checkout that Nx can see, which excludes files that git ignores. */
+/** Returns the matching files of the checkout that Nx can see. Nx does not see files that git ignores. */
 function files(wanted: string[]): string[] {
   const isIgnored = (path: string) => /(^|\/)(node_modules|\.tools|\.nx|\.parley|\.git)(\/|$)/u.test(path);
   return globSync(wanted, { cwd: root, exclude: isIgnored }).filter((path) => !isIgnored(path));

@@ -9,11 +9,11 @@ export interface Command {
   env?: Record<string, string>;
   /** After this time the command is killed with all its child processes, and counts as failed. `extend` of `onMessage` can prolong it. */
   timeoutMs: number;
-  /** When it aborts, the command is killed, as after its time limit. */
+  /** When this signal aborts, the command is killed, as after its time limit. */
   signal: AbortSignal;
   /**
    * Receives messages that the command sends with `process.send`. Default: there is no channel.
-   * @param extend lets the command run for this time and then `timeoutMs` from now on, unless it may run longer already
+   * @param extend allows the command the given time plus `timeoutMs`, counted from now; never shortens the time limit
    */
   onMessage?: (message: unknown, extend: (ms: number) => void) => void;
 }

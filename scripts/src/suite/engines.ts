@@ -17,7 +17,7 @@ export async function startEngines({ needs, signal, say }: EnginesOptions) {
   try {
     let meshes: SharedMeshes | undefined;
     if (needs.includes('meshes')) {
-      // Imported only here, because the module imports all units, and most runs of a few files do not need them.
+      // The module is imported only here, because it imports all units, which most runs of a few files do not need.
       const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
       meshes = await startSharedMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) });
     }
@@ -26,7 +26,7 @@ export async function startEngines({ needs, signal, say }: EnginesOptions) {
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
       /** Engines that this machine cannot run, one sentence each. */
       missing: (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`),
-      /** Stops everything. @returns the problems of the meshes, one sentence each. */
+      /** Stops all engines and meshes. @returns the problems of the meshes, one sentence each. */
       async stop() {
         const problems = await meshes?.stop();
         await servers?.stop();

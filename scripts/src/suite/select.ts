@@ -10,9 +10,9 @@ export interface SelectOptions {
   only: string[];
   /** Substrings of the paths of test files; if any is given, no check runs. */
   texts: string[];
-  /** Runs only fault tests. */
+  /** Whether only fault tests run. */
   faults: boolean;
-  /** Runs only the stories of the cluster, which do not run without this option. Default false. */
+  /** Whether only the stories of the cluster run. If false, they do not run. Default false. */
   cluster?: boolean;
 }
 
@@ -47,13 +47,13 @@ export function select(root: string, { only, texts, faults, cluster = false }: S
   const asked = new Set(workspaces.flatMap((each) => each.needs));
   return {
     checks,
-    /** Test files, by their path in the checkout. */
+    /** The selected test files, by their path in the checkout. */
     files: workspaces.flatMap(({ files }) => files),
-    /** The workspaces of these files. */
+    /** The workspaces of the selected test files. */
     workspaces,
-    /** The engines and meshes that these tests need. Fault tests start their own meshes. */
+    /** The engines and meshes that the selected tests need. Fault tests start their own meshes. */
     needs: needs.filter((need) => asked.has(need) && !(faults && need === 'meshes')),
-    /** Skipped files, because none of their dependencies has changed, or because another file runs their tests. */
+    /** Files that are skipped, because none of their dependencies has changed, or because their tests are run by another file. */
     unchanged,
     /** Whether fault tests run at full length. */
     full: faults,

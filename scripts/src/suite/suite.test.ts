@@ -199,7 +199,7 @@ test.serial('outside CI a failed file is not run again', async (t) => {
   t.is(last[1], '1 passed, 1 failed');
 });
 
-/** The package.json of workspace `one` whose files share a process. */
+/** A package.json of workspace `one` that makes the workspace's files share a process. */
 const shared = (once: string[] = []) =>
   JSON.stringify({ type: 'module', parley: { tests: { together: ['**'], once } } });
 

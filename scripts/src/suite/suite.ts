@@ -10,9 +10,9 @@ import { byProcess, isDeclared } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
-  /** Whether a missing engine counts as a failure, and failed files run once more. */
+  /** Whether the run is in CI. If so, a missing engine counts as a failure, and failed files run once more. */
   ci: boolean;
-  /** Cancels the run. */
+  /** When this signal aborts, the run is cancelled. */
   signal: AbortSignal;
   say(line: string): void;
   /** Starts the engines. Default: `startEngines`. */
@@ -44,7 +44,7 @@ function newTotals(say: SuiteOptions['say']) {
   };
 }
 
-/** Runs the checks while engines start, then the tests, and prints the results. @returns whether nothing failed. */
+/** Runs the checks while engines start, then the tests, and prints the results. @returns true if nothing failed. */
 export async function runSuite(selection: Selection, options: SuiteOptions): Promise<boolean> {
   const { say, signal, ci } = options;
   const totals = newTotals(say);
@@ -110,8 +110,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const { root, say, ci, signal } = options;
   if (unchanged.length > 0) say(`- skipped as unchanged, or run by another file: ${unchanged.join(', ')}`);
   const begun = performance.now();
-  // The temporary folder of all tests, which is removed with the files that failed or interrupted tests leave. Servers that run as other
-  // users can access it.
+  // The temporary folder of all tests. It is removed at the end, with any files in it that interrupted or failing tests did not delete.
+  // Servers that run as other users can access it.
   const temporary = mkdtempSync(join(tmpdir(), 'parley-test-'));
   chmodSync(temporary, 0o711);
   using folder = new DisposableStack();
@@ -124,7 +124,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   };
   // One more than there are processors, because many files mostly wait.
   const concurrency = isLong ? 1 : availableParallelism() + 1;
-  // The number of processes between two progress reports, of which there are ten.
+  // The number of processes between two progress reports. A run has ten reports.
   const every = Math.max(1, Math.ceil(processes.length / 10));
   let done = 0;
   const onProcess = (file: string, { failed }: FileOutcome) => {
@@ -140,8 +140,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   if (signal.aborted) return;
   totals.failures.push(...failedTests(first.report));
 
-  // A process that failed while others ran is run once more, alone. The output of its first run is printed above. Stories of a cluster run
-  // alone the first time.
+  // A process that failed while others ran is run once more, alone. The output of its first run is printed above. Stories of a cluster
+  // already run alone, so they are not run again.
   const mayRunAgain = (files: string[]) =>
     failed.includes(files[0] ?? '') && !files.some((file) => workspaces.some((each) => isDeclared('once', each, file)));
   for (const files of ci && !cluster && first.failed === 0 ? processes.filter(mayRunAgain) : []) {

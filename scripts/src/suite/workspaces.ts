@@ -11,7 +11,10 @@ export type Need = (typeof needs)[number];
 const declaration = z.strictObject({
   /** Resources that tests use if available. Default: none. */
   needs: z.array(z.enum(needs)).default([]),
-  /** Files that do not run a second time when they fail in CI, nor do files that share their process. Patterns relative to the folder. */
+  /**
+   * Files that are not run a second time if they fail in CI. The files that share their process are not run again either. Patterns relative
+   * to the folder.
+   */
   once: z.array(z.string()).default([]),
   /** Fault tests, which have a longer version for `--faults`. Patterns relative to the folder. */
   faults: z.array(z.string()).default([]),

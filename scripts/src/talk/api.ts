@@ -1,4 +1,4 @@
-/** Fields of all mutations that sign in. */
+/** Fields that all mutations for signing in return. */
 export const tokenFields = 'accessToken refreshToken';
 export type Tokens = Record<'accessToken' | 'refreshToken', string>;
 

@@ -22,11 +22,14 @@ export interface Evaluation {
   weaknesses: string[];
 }
 
-const maxFailures = 60; // about two minutes
+const maxFailures = 60; // their pauses add up to about two minutes
 const pauseAfter = backoff({ firstMs: 50, maxMs: 2_000 });
 /** Codes of errors that a retry cannot resolve. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
-/** Close code for an expired token. The first such close is not reported as a lost connection: the client reconnects with a new token. */
+/**
+ * Close code for an expired token. The first close with this code is not reported as a lost connection: the client reconnects with a new
+ * token.
+ */
 const forbiddenCloseCode = 4403;
 
 /**
@@ -67,9 +70,9 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
 export type Screen = Pick<Terminal, 'say' | 'note' | 'begin'>;
 
 /**
- * Shows events until the turn `clientTurnId` has ended; without it, until the greeting, which belongs to no turn. A chunk with a higher
- * attempt restarts the reply. A tool call has its own line. A reply without chunks is shown as a whole. The reply's documents, model and
- * cost follow it. Unknown event types of newer servers are skipped.
+ * Shows events until the turn `clientTurnId` has ended; without `clientTurnId`, until the greeting, which belongs to no turn. A chunk with
+ * a higher attempt restarts the reply. A tool call has its own line. A reply without chunks is shown as a whole. The reply is followed by
+ * its documents, model and cost. Unknown event types of newer servers are skipped.
  */
 export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
   let latest: number | undefined;
@@ -118,7 +121,7 @@ function showSources({ citations }: Message, screen: Screen): void {
 
 const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 8 });
 
-/** Prints a line with the model and the cost of a reply, if they are known and it costs something. */
+/** Prints a line with a reply's model, if it is known, and the reply's cost, if it is above 0. */
 function showFigures({ modelId, costUsd }: Message, screen: Screen): void {
   const figures = [modelId, costUsd > 0 ? usd.format(costUsd) : null].filter((each) => each !== null);
   if (figures.length > 0) screen.note(`— ${figures.join(', ')}`);
@@ -135,11 +138,11 @@ export interface Conversation {
   end: () => Promise<Evaluation | undefined>;
 }
 
-/** A conversation that may be left open. */
+/** A conversation that the user can leave without ending its session. */
 export interface OpenConversation extends Conversation {
-  /** The id of its session. */
+  /** The id of the conversation's session. */
   id: number;
-  /** Closes the subscription. */
+  /** Closes the subscription; the session stays open. */
   leave: () => Promise<void>;
 }
 

@@ -26,7 +26,7 @@ import { openTerminal } from './terminal.ts';
 const story = stories(test);
 
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
-/** The line that follows a reply of the tests' model, which is free. */
+/** The line that follows a reply of the tests' model. It contains no cost, because the model is free. */
 const figures = '— test-model\n';
 const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
 

@@ -16,7 +16,7 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
   let replying = false;
   let asked = false;
 
-  /** Interrupts a running reply. Without one, the second Ctrl-C in a row quits. */
+  /** Interrupts a running reply. If no reply is running, the second Ctrl-C in a row quits. */
   function interrupt(): void {
     if (replying) void conversation?.interrupt().catch(report);
     else if (asked || !conversation) leave();

@@ -40,8 +40,8 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
     say: (text: string) => write(`${runningLine && text !== '' ? '\n' : ''}${printable(text)}`),
     /**
      * Prints a line for something in progress.
-     * @returns a function that completes the line with a result. If something was printed after the line, prints its text again, with the
-     * result
+     * @returns a function that completes the line with a result. If something was printed after the line, the function prints the line's
+     * text again, with the result
      */
     begin(what: string): (result: string) => void {
       write(`${lineEnd()}${printable(what)} …`);

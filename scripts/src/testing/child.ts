@@ -29,7 +29,7 @@ export function startChild(
     });
   }
   child.stdin.on('error', () => undefined); // the child may end before it has read all input
-  // `close` instead of `exit`, because `close` follows all output.
+  // Waits for `close` instead of `exit`, because `close` follows all output.
   const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => code ?? signal);
   t.teardown(async () => {
     child.kill('SIGKILL');

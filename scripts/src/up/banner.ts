@@ -2,7 +2,9 @@ import { readSettings } from '@parley/kernel/settings/config';
 import type { ModelDescription } from '@parley/local/mesh-settings';
 import { talkSettings } from '@parley/units/command-settings';
 
-/** Returns the row that lists variables with names similar to settings. @param unknown the most similar setting, by variable. */
+/**
+ * Returns the row that lists variables whose names are similar to names of settings. @param unknown the most similar setting, by variable.
+ */
 export function unknownRow(unknown: Record<string, string> = {}): [string, string][] {
   const shown = Object.entries(unknown).map(([name, nearest]) => `${name} (the nearest is ${nearest})`);
   return shown.length === 0 ? [] : [['no settings', shown.join(', ')]];

@@ -17,7 +17,8 @@ export function withPublicUrls(env: Environment): Environment {
 }
 
 /**
- * Reports whether the value is a fixed port. With 0 the port is known too late; an invalid port is reported later, with all other settings.
+ * Reports whether the value is a fixed port. Port 0 is replaced by a free port, which becomes known too late. An invalid port is reported
+ * later, with all other settings.
  */
 function isPort(value: string): boolean {
   return /^\d{1,5}$/u.test(value) && Number(value) > 0 && Number(value) < 65_536;

@@ -1,4 +1,4 @@
-// These tests start their own mesh, because they test its start, a kill during the start, and what it leaves behind.
+// These tests start their own mesh, because they test the mesh's start, a kill during the start, and what the mesh leaves behind.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyFolder } from '@parley/servers/testing/folder';
@@ -12,7 +12,8 @@ import test, { type ExecutionContext } from 'ava';
 import { type Child, startChild } from '../testing/child.ts';
 
 /**
- * Starts `scripts/up --mesh` with its own data and servers. Clients connect through a trusted proxy, so that each can have its own address.
+ * Starts `scripts/up --mesh` with its own data and servers. Clients connect through a trusted proxy, so that each client can have its own
+ * address.
  */
 function startUp(t: ExecutionContext, folder: string, env: Record<string, string> = {}): Child {
   const [data, servers] = [join(folder, 'data'), join(folder, 'servers')];
@@ -68,7 +69,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes acts as one, a
   const { sessionId, events } = await converse(t, ada);
   const followers: SessionEvents[] = [events];
   for (let n = 1; n < 6; n += 1) {
-    // Subscribes one after the other, because a gateway's first call goes to the replica to which it connects first.
+    // The followers subscribe one after the other, because a gateway's first call goes to the replica to which it connects first.
     const follower = follow(t, ada.at(at(n)), sessionId);
     await follower.opened();
     followers.push(follower);
@@ -126,7 +127,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes acts as one, a
   t.notRegex(mesh.stdout, /did not stop in time/u);
   t.deepEqual(children.filter(isAlive), []);
 
-  // The next start finds the data, a second start at the same time is refused, and a kill -9 during the start leaves no process either.
+  // The next start finds the data. A second start at the same time is refused. After a kill -9 during the start, no process remains.
   const next = startUp(t, folder);
   await eventually('its servers start', () => childrenOf(next.pid).length > 0);
   const refused = startUp(t, folder);

@@ -16,7 +16,7 @@ const stopTimeoutMs = 9_000;
 export async function upOneProcess(given: NodeJS.ProcessEnv, dataFolder: string): Promise<void> {
   const env = withPublicUrls(given);
   const logFile = env.LOG_FILE || join(dataFolder, 'parley.log');
-  process.env.LOG_FILE = logFile; // read by the loggers of all units, which do not write to the terminal
+  process.env.LOG_FILE = logFile; // read by the loggers of all units, so that they do not write to the terminal
 
   // The channel to `scripts/dev` closes if `scripts/dev` ends without stopping this process, e.g. by kill -9.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

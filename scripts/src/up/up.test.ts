@@ -55,7 +55,7 @@ async function whenUp(mesh: Child): Promise<string> {
 /** Stops the mesh as Ctrl-C does, and checks that it leaves no temporary files and no lock. */
 async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place): Promise<void> {
   mesh.kill('SIGINT');
-  t.is(await mesh.ended, 0, mesh.stderr); // 1 if it stops more slowly than its own timeout of 9 s
+  t.is(await mesh.ended, 0, mesh.stderr); // exit code 1 if the mesh takes longer to stop than its own timeout of 9 s
   t.is(mesh.stderr, '');
   t.deepEqual(readdirSync(temporary), []);
   t.false(existsSync(join(data, 'database/lock')));
@@ -63,7 +63,7 @@ async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place
 
 // allow-name workflow: the command.
 
-/** Runs the command on the page with examples of workflows, against a mesh without a language model. */
+/** Runs the command that the page with examples of workflows contains, against a mesh without a language model. */
 async function runsExample(t: ExecutionContext, url: string): Promise<void> {
   const page = readFileSync(join(root, 'services/agent/examples/README.md'), 'utf8');
   const command = /(?<=```sh\nscripts\/workflow )[^`]*/u.exec(page)?.[0].replaceAll('\\\n', ' ') ?? '';

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { type Comment, graphqlComments, hashComments, lineAt, protoComments, slashComments } from './comments.ts';
 import { type DeclaredName, parseNames } from './names.ts';
 
-/** By extension. Files without one are shell scripts and Dockerfiles. */
+/** Functions that find comments, by file extension. Files without an extension are shell scripts and Dockerfiles. */
 const commentsIn: Record<string, (source: string) => Comment[]> = {
   '.proto': protoComments,
   '.graphql': graphqlComments,
@@ -13,10 +13,10 @@ const commentsIn: Record<string, (source: string) => Comment[]> = {
   '': hashComments,
 };
 
-/** Files about conversations, in which names with "turn" are a conversation's turns. */
+/** Files about conversations. Names with "turn" in these files are about a conversation's turns. */
 const hasConversations =
   /^services\/(?:session|agent|action|evaluation|export)\/|^deploy\/(?:stories|bench|demo)\/|^scripts\/src\/(?:bench\.ts$|words\/)/u;
-/** Names in other files that also are a conversation's turns. */
+/** Names in other files that are also about a conversation's turns. */
 const namesOfTurns = new Set([
   'turnIndex',
   'clientTurnId',
@@ -26,7 +26,7 @@ const namesOfTurns = new Set([
   'ParleyTurnsWait',
   'TurnUsage',
 ]);
-/** These names are of an order or a lock in any file. */
+/** Names that are about an order or a lock, in any file. */
 const namesOfOrder = /^(?:in|take|takes|lock)Turns?$/u;
 /** The field `left` of `MeterSpendResponse` in identity's proto: a field cannot be renamed. */
 const mirrorsLeft = new Set(['services/chassis/metering/src/ledger.ts', 'services/identity/src/rpc.ts']);
@@ -34,9 +34,13 @@ const mirrorsLeft = new Set(['services/chassis/metering/src/ledger.ts', 'service
 const isTest = /\.test\.ts$|\/test\//u;
 
 /**
- * Reports comments and names that CONTRIBUTING.md rules out: comments and `@returns` that begin with "Of", "That" or "Whose"; bounds that
- * are not called `max…` or `min…`; `AbortSignal`s that are not called `signal` or `…Signal`; `left`, unless it is a side; and names with
- * "turn" that are no turn of a conversation.
+ * Reports comments and names that CONTRIBUTING.md rules out:
+ * - comments and `@returns` that begin with "Of", "That" or "Whose";
+ * - bounds that are not called `max…` or `min…`;
+ * - `AbortSignal`s that are not called `signal` or `…Signal`;
+ * - `left`, unless it is a side;
+ * - names with "turn" that are no turn of a conversation.
+ *
  * @param files paths below `root`. Only TypeScript, JavaScript and the languages in {@link commentsIn} are read.
  * @returns one line for each problem, with its file and line.
  */

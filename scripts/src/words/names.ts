@@ -6,7 +6,7 @@ export interface DeclaredName {
   name: string;
   /** The position in the file, in bytes counted from 0. */
   at: number;
-  /** Set according to the declared type, or to the expression that creates the value. */
+  /** The value's class, if the declared type or the expression that creates the value shows it. */
   type?: 'AbortController' | 'AbortSignal' | undefined;
 }
 
@@ -30,7 +30,7 @@ export function parseNames(source: string): { names: DeclaredName[]; literals: S
     for (const each of Object.values(node)) visit(each);
   }
 
-  /** Adds the name that a pattern gives to a property `signal`, or whose value an object has as its `signal`. */
+  /** Adds a name that is bound to a property `signal`: by a pattern, or as the value of this property in an object. */
   function bindSignal(value: unknown): void {
     if (isNamed(value)) names.push({ name: String(value['value']), at: spanOf(value).start, type: 'AbortSignal' });
   }
@@ -100,7 +100,10 @@ function spanOf({ span }: Node): Span {
   return { start: start - 1, end: end - 1 };
 }
 
-/** Returns which of the two a type is, alone or in a union such as `AbortSignal | undefined`. */
+/**
+ * Returns `AbortController` or `AbortSignal` if a type is one of them, alone or in a union such as `AbortSignal | undefined`; otherwise
+ * undefined.
+ */
 function abortTypeOf(type: unknown): DeclaredName['type'] {
   if (!isNode(type)) return undefined;
   if (type.type === 'TsTypeAnnotation') return abortTypeOf(type['typeAnnotation']);
@@ -109,7 +112,10 @@ function abortTypeOf(type: unknown): DeclaredName['type'] {
   return abortTypes.find((name) => isNamed(type['typeName'], name));
 }
 
-/** Returns which of the two an expression creates: `new AbortController()`, `AbortSignal.any(…)`, `x.signal` or a cast. */
+/**
+ * Returns `AbortController` or `AbortSignal` if an expression creates one of them: `new AbortController()`, `AbortSignal.any(…)`,
+ * `x.signal` or a cast. Otherwise undefined.
+ */
 function createdTypeOf(expression: unknown): DeclaredName['type'] {
   if (!isNode(expression)) return undefined;
   const { type, property, callee } = expression;
@@ -121,7 +127,7 @@ function createdTypeOf(expression: unknown): DeclaredName['type'] {
   return isSignal ? 'AbortSignal' : undefined;
 }
 
-/** @param name any name by default */
+/** @param name the required name; default: any name */
 function isNamed(node: unknown, name?: string): node is Node {
   return isNode(node) && node.type === 'Identifier' && (name === undefined || node['value'] === name);
 }

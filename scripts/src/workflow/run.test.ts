@@ -132,7 +132,7 @@ story('messages are read from a pipe, and an invalid definition is not run', asy
   t.is(refused.stdout, '');
 });
 
-/** Returns the picture in a page whose marker names this file. */
+/** Returns the picture that follows the marker of this file in a page. */
 function pictureOf(page: string, name: string): string {
   return new RegExp(`<!-- workflow: [^>]*${name} -->\\s+\`\`\`mermaid\\n([^\`]*)\`\`\``, 'u').exec(page)?.[1] ?? '';
 }

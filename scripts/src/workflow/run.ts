@@ -85,8 +85,9 @@ function stepText({ nodeId, error }: Run['trace'][number]): string {
 }
 
 /**
- * Returns the definition with the account's own knowledge bases and actions. If an account is given, only those with a replacement in the
- * options change. A new account has no knowledge bases or actions, so an empty base and a failing action replace missing ones.
+ * Returns the definition with knowledge bases and actions of the account. If an account is given, only knowledge bases and actions with a
+ * replacement in the options change. A new account has no knowledge bases or actions, so those without a replacement become an empty base
+ * and a failing action.
  */
 async function withOwn(
   api: Api,

@@ -9,7 +9,8 @@ const maxTools = 100;
 
 /**
  * Checks that the connectors and actions exist; servers are not asked for their tools.
- * @throws DomainError `notFound` if one is absent, deleted or of another tenant; `invalid` if there are too many
+ * @throws DomainError `notFound` if a connector or action is absent, is deleted or belongs to another tenant
+ * @throws DomainError `invalid` if there are too many tools
  */
 export async function checkTools(
   { database }: Pick<Ports, 'database'>,

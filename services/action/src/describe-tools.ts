@@ -42,8 +42,8 @@ type Listings = Map<number, Promise<Listing>>;
 const shareOfTime = 0.7;
 
 /**
- * Describes tools in the order of `refs`. A connector that does not respond in time does not delay others.
- * @param timeLimitMs how long the caller waits; 0 stands for `describeMs`
+ * Describes tools in the order of `refs`. A connector that does not respond in time does not delay the tools of other connectors.
+ * @param timeLimitMs how long the caller waits; if 0, `describeMs` applies
  * @throws DomainError `invalid` if there are too many tools
  */
 export async function describeTools(
@@ -108,7 +108,7 @@ function describeAction(ref: ToolRef, actions: readonly SealedAction[]): Describ
   return described(ref, action.name, action.description, describedArgs(action));
 }
 
-/** Truncates the description and refuses a large schema, because servers may send either at any length. */
+/** Truncates a tool's description and refuses a large schema, because servers may send both at any length. */
 function described(
   ref: ToolRef,
   name: string,

@@ -3,7 +3,10 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { notDeletedSql, tenantTombstones } from '@parley/postgres/tenant-tombstones';
 
-/** Call before storing new data of a tenant: prevents its deletion until the commit. @throws DomainError `forbidden` if it is deleted */
+/**
+ * Prevents the deletion of the tenant until the commit. Call it before storing new data of the tenant. @throws DomainError `forbidden` if
+ * the tenant is deleted
+ */
 export async function holdTenant(db: TenantDb): Promise<void> {
   const { knex, tenantId } = db;
   await tenantTombstones(db).lockShared();

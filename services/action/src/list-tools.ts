@@ -12,7 +12,7 @@ const maxAll = 200_000;
 export interface ListQuery {
   /** Connectors whose tools are listed. */
   connectorIds: readonly number[];
-  /** Lists the tools of all connectors. */
+  /** Whether to list the tools of all connectors, whatever `connectorIds` contains. */
   ofAll: boolean;
   /** Whether tools and actions have a description and a schema. */
   described: boolean;
@@ -20,13 +20,16 @@ export interface ListQuery {
 
 export interface ListedTools {
   connectors: { id: number; name: string; errorKind: string }[];
-  /** Tools lack a schema if it was not requested or is too long. */
+  /** A tool has no schema if the schema was not requested or is too long. */
   tools: DescribedTool[];
 }
 
 type Described = Omit<DescribedTool, 'inputSchemaJson'> & { inputSchema: object };
 
-/** Lists the tools and actions that a tenant can call. A connector that does not respond in time does not delay others. */
+/**
+ * Lists the tools and actions that a tenant can call. A connector that does not respond in time does not delay the tools of other
+ * connectors.
+ */
 export async function listTools(
   ports: Ports,
   request: TenantRequest,

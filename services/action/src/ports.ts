@@ -28,9 +28,9 @@ export interface Ports {
   sending: SendPorts;
   /** The queue that all calls of this process share. */
   queue: CallQueue;
-  /** Limits the memory for responses that calls and lists of this process hold. */
+  /** Limits the memory that this process uses for the responses of running calls and for lists of tools. */
   held: HeldAnswers;
-  /** Schedules processor-bound work on large responses and schemas of all tenants. */
+  /** Shares the processor among tenants for work on large responses and schemas. */
   workOn: LargeWork;
   /** Queues the transactions that begin calls. */
   beginQueue: BeginQueue;

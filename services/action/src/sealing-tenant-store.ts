@@ -1,7 +1,7 @@
 import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 
-/** Records that the tenant has sealed values. Call it before storing the first one. */
+/** Records that the tenant has sealed values. Call this before the tenant's first sealed value is stored. */
 export async function noteSealing({ knex, tenantId }: TenantDb): Promise<void> {
   await rowsBy(knex)('INSERT INTO sealing_tenants (tenant_id) VALUES (:tenantId) ON CONFLICT DO NOTHING', { tenantId });
 }

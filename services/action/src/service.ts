@@ -99,7 +99,8 @@ export const action = service(actionDeclaration, {
       log.info('no OPERATOR_KEY; AdminService is not served');
       return undefined;
     },
-    // A turn cannot repeat a cancelled call, so a stop lets running calls finish. It gives them about half of the 25 s that it may take.
+    // A turn cannot repeat a cancelled call, so a shutdown lets running calls finish. They get about half of the 25 s that a shutdown may
+    // take.
     drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({ schema: new URL('schema.graphql', import.meta.url), resolvers }),

@@ -20,7 +20,7 @@ export function inTenant(tenantId: number) {
 
 export const operator: Caller = { kind: 'operator', displayName: 'ada', tenantId: null, requestId: 'r1' };
 
-/** Starts the whole unit, which may call loopback addresses. The identity stub has the tenants 1 to 99. */
+/** Starts the whole action service, which may call loopback addresses. The identity stub has the tenants 1 to 99. */
 export async function actionUnit(
   t: ExecutionContext,
   { env = {}, database, ...options }: Pick<ServiceOptions, 'env' | 'database' | 'dependencies'> = {},
@@ -61,7 +61,7 @@ export async function actionUnit(
   return {
     ...unit,
     admin: admin.calls,
-    /** Returns the data of a query, or its first error. */
+    /** Returns the data of the response to a query, or the response's first error. */
     async ask(tenantId: number, query: string, variables: object = {}): Promise<Record<string, unknown>> {
       const { data, errors } = await unit.graph(inTenant(tenantId), query, variables);
       const [error] = errors ?? [];

@@ -68,7 +68,7 @@ test('a call of a dead process is marked as interrupted and not sent again', asy
     await knex.raw(`INSERT INTO turn_calls (tenant_id, turn, call, kind, target, process_id, note_sealed, arguments_sealed)
       SELECT 1, 'lost', call, kind, target, '00000000-0000-4000-8000-000000000001', note_sealed, arguments_sealed
         FROM turn_calls`);
-    // Moved to another row, the sealed values cannot be decrypted.
+    // A sealed value that is moved to another row cannot be decrypted.
     await knex.raw(`UPDATE turn_calls SET call = '1.0' WHERE turn = 'lost'`);
   });
   const result = await unit.callAction(1, id, { turn: 'lost' });
@@ -86,7 +86,7 @@ test('a call that its own process began and lost is marked as interrupted at onc
   const rest = await restServer(t, (_, response) => sendJson(response, 200, {}));
   const id = await unit.createAction(1, { url: rest.url });
   await unit.callAction(1, id, { turn: 'turn 1' });
-  // Sets the state that remains after a commit whose response was lost, or when a result could not be stored.
+  // Sets the state that remains if the response to a commit was lost, or if a result could not be stored.
   await unit.database.transactShared(({ knex }) => knex('turn_calls').update({ resultSealed: null }));
   const { calls } = await unit.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(1) });
   t.is(calls[0]?.result?.errorKind, 'CALL_INTERRUPTED');

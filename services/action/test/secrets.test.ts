@@ -68,7 +68,7 @@ test('after a rotation of the key ring during calls, the new key alone opens eve
   await Promise.all(callers);
   t.deepEqual(failed, []);
 
-  // The process with the old key ring has sealed calls in the meantime.
+  // Reseals again, because the process with the old key ring sealed more calls during the first `reseal`.
   await reseal({ database, box, columns });
   for (const { table, column, listTenants } of columns) {
     const read = ({ knex }: Transaction): Promise<Buffer[]> => knex(table).whereNotNull(column).pluck(column);
@@ -88,7 +88,7 @@ test('after a rotation of the key ring during calls, the new key alone opens eve
   t.like(await last.callAction(1, bearer), { errorKind: '' });
   t.like(await last.callTool(1, connector, 'echo'), { errorKind: '' });
   t.is((await last.rpc.listTurnCalls({ turn: 'turn 1' }, { caller: inTenant(1) })).calls.length, 1);
-  // Without the key nothing is sent, and the call has a specific error kind.
+  // Without the key that sealed the credentials, no request is sent, and the call fails with a specific error kind.
   const seen = rest.seen.length;
   const late = await actionUnit(t, { database: await replicaOf(t, database, actionSchema) });
   t.like(await late.callAction(1, bearer), { errorKind: 'CREDENTIAL_UNAVAILABLE' });

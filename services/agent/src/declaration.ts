@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { agentSchema } from './agent-schema.ts';
 import { agentSettings, readAgentConfig } from './config.ts';
 
-/** Separate from the implementation, so that tools and launchers can read it without loading the service. */
+/** The declaration is separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const agentDeclaration = declareService({
   name: 'agent',
   serves: ['rpc', 'graph'],

@@ -21,7 +21,7 @@ import type { RunAccess } from './workflow-runs/run-access.ts';
 import type { WorkflowRunSettings } from './workflow-runs/workflow-run-settings.ts';
 import type { WorkflowSettings } from './workflows/workflow-settings.ts';
 
-/** Pages of vendors, which the configuration of an agent links to. */
+/** Vendors' documentation pages to which an agent's configuration links. */
 export type DocumentationUrls = Pick<
   AgentConfigOptionsDto,
   'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'

@@ -70,7 +70,7 @@ const secretsKey = randomBytes(32);
 /** The secrets that every tenant has. */
 export const provisioned = new Set(['WEBHOOK_KEY']);
 
-/** Ports without a ledger and with only the offline model, which responds without pauses. */
+/** Creates ports that have no ledger, and only the offline model, which responds without pauses. */
 export function offlinePorts(database: Database): Ports {
   const log = createLogger('agent', { LOG_LEVEL: 'silent' });
   const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };

@@ -45,7 +45,7 @@ export async function agentReplicas(
   /**
    * Starts a replica.
    * @param soleOwner whether the replica takes over jobs of dead processes at once
-   * @param settings settings that replace those that all replicas share
+   * @param settings override the settings that all replicas share
    */
   async function replica({ soleOwner = false, settings = {} } = {}) {
     const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });

@@ -9,7 +9,7 @@ import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
 
-/** Starts the unit with a scripted model server. */
+/** Starts the agent unit with a scripted model server. */
 export async function unitWithModel(
   t: ExecutionContext,
   script: ModelScript,
@@ -21,7 +21,7 @@ export async function unitWithModel(
   return { ...(await agentUnit(t, { ...models, ...env })), server };
 }
 
-/** Starts the unit with a scripted server for the priced model `gpt-4o` in this wire format. */
+/** Starts the agent unit with a scripted model server that serves the priced model `gpt-4o` in the wire format `api`. */
 export async function unitOn(
   t: ExecutionContext,
   api: ApiName,
@@ -43,18 +43,18 @@ export async function unitOn(
 
 export interface Reply {
   texts: string[];
-  /** Each usage that the turn sent. */
+  /** All usage reports that the turn sent, in order. */
   usages: TurnUsage[];
-  /** The context of the last model request before any text. */
+  /** The size, in tokens, of the context of the last model request before the first text. */
   requested?: { contextTokens: number };
-  /** The last usage, if the turn did not fail. */
+  /** The last usage report; undefined if the turn failed. */
   finished?: TurnUsage | undefined;
   /** The last citations, and how many texts preceded them. */
   cited?: { citations: Citation[]; textsBefore: number };
-  /** Events of tool calls that begin or end. */
+  /** Events that report the beginning or the end of a tool call. */
   toolCalls: ToolCall[];
   structuredContent?: unknown;
-  /** Empty if unknown. */
+  /** Why the model stopped; undefined if the turn did not report it. */
   finishReason?: string;
   error?: unknown;
 }
@@ -118,9 +118,9 @@ export interface TurnOptions {
   history?: { role: Role; text: string }[];
   caller?: ReturnType<typeof inTenant>;
   callId?: string;
-  /** Cancels the call. */
+  /** When this signal aborts, the call is cancelled. */
   signal?: AbortSignal;
-  /** Asks to stop the reply. */
+  /** When this signal aborts, the turn is asked to stop its reply. */
   stopSignal?: AbortSignal;
   onText?: (text: string) => void;
   onUsage?: (usage: TurnUsage) => void;

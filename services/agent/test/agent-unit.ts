@@ -14,20 +14,23 @@ import { type ScriptedAction, scriptedAction } from './scripted-action.ts';
 import { type ScriptedKnowledge, scriptedKnowledge } from './scripted-knowledge.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
-  /** Addresses of the units that agent calls. */
+  /** Addresses of the agent service and of the services that it calls. */
   addresses: Addresses;
   ledger: StubLedger;
   knowledge: ScriptedKnowledge;
   action: ScriptedAction;
   /** Queries the subgraph as a gateway does; the connection closes when the signal aborts. */
   ask(caller: Caller, query: string, variables: object, signal: AbortSignal): Promise<Response>;
-  /** Transactions started so far. */
+  /** Returns how many transactions the unit has started so far. */
   transactions(): number;
 }
 
 export const secretsKeys = { SECRETS_KEYS: randomBytes(32).toString('base64') };
 
-/** Starts the whole unit on loopback servers and a schema of the test's own. @param migrated if false, the unit migrates it. */
+/**
+ * Starts the whole agent service, with stub services on loopback and its own database schema.
+ * @param migrated whether the schema is migrated before the unit starts; if false, the unit migrates it
+ */
 export async function agentUnit(
   t: ExecutionContext,
   env: Record<string, string> = {},

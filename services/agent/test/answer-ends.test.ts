@@ -12,7 +12,7 @@ interface Seen {
   finishReason?: 'STOP' | 'LENGTH' | 'CONTENT_FILTER';
   /** The failure's reason; undefined if the call succeeds. */
   reason?: string;
-  /** The provider's bill; `estimated` if its answer contains no usage. */
+  /** Tokens that the provider bills; `estimated` if the provider's answer contains no usage. */
   billed: { tokensIn: number; tokensOut: number } | 'estimated';
 }
 

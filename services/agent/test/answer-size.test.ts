@@ -4,7 +4,7 @@ import { type AgentUnit, agentUnit, createAgent, inTenant } from './agent-unit.t
 import { workflowsOf } from './workflow-unit.ts';
 
 const owner = inTenant(1);
-const persona = 'ü'.repeat(2_000); // 4,000 bytes
+const persona = 'ü'.repeat(2_000); // 4,000 bytes in UTF-8
 const limits = { AGENT_MAX_ANSWER_BYTES: '30000' };
 
 const refused = {
@@ -12,7 +12,7 @@ const refused = {
   extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' },
 };
 
-/** Six agents, in a unit whose answer budget holds seven of their personas. */
+/** Creates six agents in a unit whose answer budget has room for seven of their personas. */
 async function sixAgents(t: ExecutionContext): Promise<{ unit: AgentUnit; ids: number[] }> {
   const unit = await agentUnit(t, limits);
   const ids: number[] = [];
@@ -58,7 +58,7 @@ test('entity references count towards the answer budget, repeated ones each time
   const { data } = await unit.graph(owner, query, named(ids));
   t.like(data?.['_entities'], { 0: { id: ids[0], personaPrompt: persona }, length: 6 });
 
-  // One row in memory, but eight copies in the response.
+  // The agent is read as one row, but the response repeats it eight times.
   const often = await unit.graph(owner, query, named(Array.from({ length: 8 }, () => ids[0] ?? 0)));
   t.falsy(often.data);
   t.like(often.errors, { 0: refused, length: 1 });

@@ -8,9 +8,9 @@ import { createAgent, inTenant } from './agent-unit.ts';
 
 interface Refusal {
   text: string;
-  /** Time in ms, from the first request, for which the provider refuses requests. */
+  /** How long the provider refuses requests, in ms from the first request. */
   forMs?: number;
-  /** A parameter that the provider always refuses. */
+  /** A request parameter that the provider always refuses. */
   refuses?: string;
 }
 
@@ -21,7 +21,7 @@ const refusals: [RecordedName, Refusal][] = [
   ['openai-retry-after-three-seconds', { text: 'After the wait.', forMs: 3_000 }],
 ];
 
-/** Creates a provider that first refuses and then responds. */
+/** Returns the script of a provider that refuses some requests and answers the rest. */
 function refusing(name: RecordedName, { forMs = 0, refuses }: Refusal) {
   const answers = recordedAnswers(name);
   const [answer = {}] = answers.slice(-1);

@@ -168,7 +168,7 @@ test('an invalid input names every bad field', async (t) => {
   ]);
 });
 
-/** Fields that accept any text. */
+/** Text fields without a prescribed format. */
 const texts = [
   'name',
   'personaPrompt',
@@ -181,7 +181,7 @@ const texts = [
   'lipsyncLang',
 ] as const;
 
-/** An input for each place that can contain a string. */
+/** Functions that return an input with the given text, one for each place that can contain a string. */
 const places: ((text: string) => Record<string, unknown>)[] = [
   ...texts.map((field) => (text: string) => ({ [field]: text })),
   (text) => ({ evaluationPromptTemplate: text }),
@@ -224,7 +224,7 @@ test('unusual texts are stored unchanged', async (t) => {
     };
     const { id } = await app.createAgent(inTenant(1), { ...ada, ...input });
     const found = await app.findAgent(inTenant(1), id);
-    // Compared as JSON, because `like` ignores the key `__proto__`.
+    // The objects are compared as JSON, because `like` ignores the key `__proto__`.
     t.is(JSON.stringify({ ...found, ...input }), JSON.stringify(found), text);
   }
 });

@@ -21,7 +21,7 @@ const { signal } = new AbortController();
 const keyOf = (tenantId: number) =>
   ({ kind: 'apiKey', tenantId, apiKeyId: 9, requestId: 'r' }) as const satisfies TenantCaller;
 
-/** Creates the use cases of calls without a session, with one provider whose model accepts images. */
+/** Starts the agent service for calls without a session, with one provider whose model accepts images. */
 async function directUnit(t: ExecutionContext, env: Record<string, string> = {}) {
   const server = await startModelServer();
   t.teardown(() => server.stop());
@@ -55,7 +55,7 @@ test('every call without a session waits for the slots of its kind, while a turn
     testLlmProvider: () => testLlmProvider(ports, request, { provider: 'CLOUD_HOSTED_MODELS' }),
   };
   for (const [n, [name, call]] of Object.entries(calls).entries()) {
-    const held = await model.acquireSlot(1, signal, { isDirect: true }); // all slots that one tenant may hold for direct calls
+    const held = await model.acquireSlot(1, signal, { isDirect: true }); // the tenant's only slot for direct calls
     const made = call();
     await eventually('it waits, or is made', async () => (await waiting()) === 1 || server.requests.length > n);
     t.is(server.requests.length, n, name);

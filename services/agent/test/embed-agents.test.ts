@@ -25,7 +25,7 @@ test('an identical persona is the same hidden agent, also at the same time; anot
   }
   ids.add((await app.resolveEmbedAgent(inTenant(2), { persona })).agent.id);
   t.is(ids.size, 5);
-  // Omitted fields count as their defaults.
+  // An omitted field is equal to its default, so this persona finds the same agent.
   const spelledOut = await app.resolveEmbedAgent(owner, { persona: { ...persona, voiceTier: 'STANDARD' } });
   t.is<number | undefined, number | undefined>(spelledOut.agent.id, resolved[0]?.agent.id);
 });

@@ -16,7 +16,7 @@ async function refusal(unit: AgentUnit, input: Record<string, unknown>) {
   return errors?.[0];
 }
 
-/** Two providers on their own servers; the first is the default. */
+/** Starts a unit with two providers, each on its own server. The first one is the default. */
 async function twoProviders(t: ExecutionContext, env: Record<string, string> = {}) {
   const [cloud, direct] = [await startModelServer(), await startModelServer()];
   t.teardown(() => Promise.all([cloud.stop(), direct.stop()]));
@@ -44,7 +44,7 @@ test('a completion returns its model and cost, and is settled once under its key
     text: 'Hello there.',
     providerId: 'CLOUD_HOSTED_MODELS',
     modelId: 'gpt-4o',
-    costUsd: 0.0035, // 1,000 × 2.5e-6 + 100 × 1e-5
+    costUsd: 0.0035, // 1,000 tokens in × 2.5e-6 USD + 100 tokens out × 1e-5 USD
   });
   const { settled, open, reserved } = unit.ledger;
   t.is(settled.length, 1);

@@ -29,7 +29,7 @@ async function twoReplicas(t: ExecutionContext, env: Record<string, string> = {}
     one,
     two,
     ask,
-    /** Returns the ids of calls in the ledger, each once. */
+    /** Returns the ids of the settled calls in the ledger, without duplicates. */
     calls: () => [...new Set(mesh.ledger.settled.map(({ call }) => call?.callId))],
     kept,
     leaseOf: async () => Number((await kept())[0]?.leaseUntil),

@@ -11,24 +11,27 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of the part of identity that agent uses: tenants without overrides, and one in-memory ledger for all tenants. */
+/**
+ * A stub of the identity service's methods that the agent service calls. No tenant overrides the LLM provider or model, and all tenants
+ * share one in-memory ledger.
+ */
 export interface StubLedger {
-  /** In 1e-8 USD. Default: 10 USD. */
+  /** The spend cap, in units of 1e-8 USD. Default: 10 USD. */
   cap: bigint;
-  /** Fields that all tenants have in common. */
+  /** Values that are the same for all tenants. */
   tenant: { suspended: boolean; deleted: boolean; apiKeyId: number };
   readonly revokedSignIns: Set<string>;
-  /** While true every call is `unavailable`. */
+  /** While true, every call to the stub fails with `unavailable`. */
   isDown: boolean;
-  /** Reservations, in order. */
+  /** Reservations, in the order received. */
   readonly reserved: ReserveSpendRequest[];
-  /** Ids of calls that have begun, or whose reservation allowed them to begin at once. */
+  /** Ids of model calls that have begun, or whose reservation allowed them to begin at once. */
   readonly begun: Set<string>;
-  /** Ids of calls without a settlement. */
+  /** Ids of model calls that are reserved but not settled. */
   readonly open: Set<string>;
-  /** Settlements, in order. */
+  /** Settlements, in the order received. */
   readonly settled: SpendSettlement[];
-  /** In 1e-8 USD. */
+  /** Total cost of all settlements, in units of 1e-8 USD. */
   readonly spent: bigint;
 }
 

@@ -19,7 +19,7 @@ test('a turn is reserved before the model is asked, and its cost is in its end a
   const unit = await unitWithModel(t, { text: 'Hello there.', usage }, priced);
   const { id } = await createAgent(unit, owner);
   const { finished } = await runTurn(unit, id);
-  t.is(finished?.costUsdE8, 800_000n); // 2,000 × 2.5e-6 + 300 × 1e-5
+  t.is(finished?.costUsdE8, 800_000n); // 2,000 tokens in × 2.5e-6 USD + 300 tokens out × 1e-5 USD
   const [reservation] = unit.ledger.reserved;
   t.true(reservation?.begins);
   t.like(reservation?.call, { operation: 'session', agentId: id, sessionId: 1, modelId: 'gpt-4o', tokensOut: 4_096 });

@@ -19,7 +19,7 @@ test('a provider that dies among fifty turns and fifty direct calls: all end, ea
     DIRECT_MODEL_API_MODEL: 'gpt-4o-mini',
     LLM_FALLBACKS: 'DIRECT_MODEL_API',
   });
-  // When the provider dies, every second answer has begun.
+  // When the provider dies, half of its answers have begun to arrive.
   const never = createGate();
   const firstPiece = () => {
     const gate = createGate();

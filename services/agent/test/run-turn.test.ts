@@ -59,7 +59,7 @@ test('text is passed on before the model sends more', async (t) => {
   const unit = await unitWithModel(t, { text: ['one ', 'two ', 'three'], beforeDelta: next });
   const { id } = await createAgent(unit, owner);
   next.release();
-  // The model sends each delta only after the previous one has arrived here.
+  // The model sends each delta only after this test has received the previous one.
   const { texts, finished } = await runTurn(unit, id, { onText: () => next.release() });
   t.deepEqual(texts, ['one ', 'two ', 'three']);
   t.truthy(finished);

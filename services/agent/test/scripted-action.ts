@@ -18,25 +18,25 @@ import {
 import { type ServedStub, serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A call that has begun. */
+/** A tool call that the stub has received. */
 export interface MadeCall {
   /** The tool's name in the form of `nameOf`. */
   tool: string;
   arguments: Record<string, unknown>;
-  /** `<turn> <call>` */
+  /** The key of the call, in the form `<turn> <call>`. */
   key: string;
   request: CallToolRequest | CallActionRequest;
 }
 
 export type ScriptedResult = Parameters<typeof CallResult.fromPartial>[0];
 
-/** A stub of the part of the action service that agent uses: tenant 1 has connectors and actions with the ids 1 to 9. */
+/** A stub of the action service's methods that the agent service calls. Tenant 1 has connectors and actions with the ids 1 to 9. */
 export interface ScriptedAction {
   /** Names (see `nameOf`) of deleted tools. */
   readonly deleted: Set<string>;
   /**
-   * Returns fields that replace those of a tool's default description, which has the tool's name and a schema without rules. Undefined: the
-   * tool is missing.
+   * Returns fields that replace those of a tool's default description; undefined if the tool is missing. The default description has the
+   * tool's name and a schema without rules.
    */
   describe: (tool: string) => Partial<ToolDescription> | undefined | Promise<Partial<ToolDescription> | undefined>;
   /** The tools of each connector, or why they cannot be listed. Default: connector 3 has `search`. */
@@ -45,22 +45,22 @@ export interface ScriptedAction {
   answer: (call: MadeCall, signal: AbortSignal) => ScriptedResult | Promise<ScriptedResult>;
   /** Whether a call continues after its caller disconnects. Default false: the call's signal aborts. */
   outlivesItsCaller: boolean;
-  /** Whether the calls of a turn cannot be read. Default false. */
+  /** Whether the request for the calls of a turn fails. Default false. */
   listFails: boolean;
   readonly checked: string[][];
   readonly described: string[][];
-  /** Time limits of requests for descriptions, in ms. */
+  /** Time limits, in ms, of the requests for tool descriptions. */
   readonly timeLimits: number[];
-  /** The calls that were made, each once. */
+  /** The calls that were executed, each once. */
   readonly made: MadeCall[];
-  /** All requests for calls, repeated ones included. */
+  /** All requested calls, including repeated requests for the same call. */
   readonly asked: MadeCall[];
   readonly listed: string[];
   readonly toolsListed: ListToolsRequest[];
   stub: Pick<ServedStub, 'stop' | 'restart'>;
 }
 
-/** Returns `3/search` for the tool `search` of connector 3, `#5` for action 5. */
+/** Returns the name of a tool: `3/search` for the tool `search` of connector 3, `#5` for action 5. */
 export function nameOf({ target }: Pick<ToolRef, 'target'>): string {
   if (target?.$case === 'actionId') return `#${target.value}`;
   return target ? `${target.value.connectorId}/${target.value.name}` : '';
@@ -198,7 +198,7 @@ export async function scriptedAction(
         self.listed.push(turn);
         if (self.listFails) throw unavailable('no database');
         const calls = [...begun.values()].map((each) => each.call).filter(({ key }) => key?.turn === turn);
-        return { calls: calls.toReversed() }; // the calls of one step begin in no fixed order
+        return { calls: calls.toReversed() }; // calls of one step begin in no fixed order, so nobody may rely on the order
       },
     },
     { callers, addresses },

@@ -12,15 +12,15 @@ import {
 import { serveStub } from '@parley/testing/serve-stub';
 import type { ExecutionContext } from 'ava';
 
-/** A stub of the part of the knowledge service that agent uses: tenant 1 has bases with the ids 1 to 9. */
+/** A stub of the knowledge service's methods that the agent service calls. Tenant 1 has knowledge bases with the ids 1 to 9. */
 export interface ScriptedKnowledge {
-  /** Ids of deleted bases. */
+  /** Ids of deleted knowledge bases. */
   readonly deleted: Set<number>;
-  /** Returns the result of a search, or rejects with its failure. */
+  /** Resolves with the passages of a search, or rejects with the search's error. */
   find: (request: RetrieveRequest, signal: AbortSignal) => Promise<Passage[]>;
-  /** Usage of a search's embeddings. */
+  /** The embedding usage that each search reports. */
   usage: EmbeddingUsage | undefined;
-  /** Whether searches fail after embedding. */
+  /** Whether searches fail after the query was embedded. */
   searchFails: boolean;
   readonly asked: RetrieveRequest[];
   readonly checked: number[][];

@@ -15,7 +15,7 @@ async function untilAborted({ signal }: { signal: AbortSignal }): Promise<void> 
   signal.throwIfAborted();
 }
 
-/** Creates a provider whose slot and answer the test releases. */
+/** Starts a probe of a provider that gives its slot and its answer only when the test resolves them. */
 function probeOf(t: ExecutionContext) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
@@ -51,7 +51,7 @@ function probeOf(t: ExecutionContext) {
   return {
     slot,
     answer,
-    /** Returns the probe's answer after this much time; undefined while the probe still waits. */
+    /** Advances the clock by `ms` milliseconds and returns the probe's result; undefined if the probe still waits. */
     async after(ms: number) {
       await setImmediate();
       mock.timers.tick(ms);

@@ -5,7 +5,7 @@ import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const owner = inTenant(1);
 
-/** Creates a provider on a server, with a fallback that must never be asked. */
+/** Starts a unit with a provider, and with a fallback provider that must never receive a request. */
 async function provider(t: ExecutionContext, env: Record<string, string> = {}) {
   const [server, fallback] = [await startModelServer(), await startModelServer()];
   t.teardown(() => Promise.all([server.stop(), fallback.stop()]));

@@ -98,7 +98,7 @@ test('states, errors, limits: a requestId is FORBIDDEN after ten minutes and to 
   const listener = await unit.listen(keyOf(1), requestId);
   later(10 * 60_000 + 1_000);
   t.like(await t.throwsAsync(unit.listen(keyOf(1), requestId)), { kind: 'forbidden' });
-  // By now the lease of the job has expired too. Even so, the end of the job reaches the open stream.
+  // Both the job's lease and the time for new listeners have expired. Even so, the open stream receives the end of the job.
   await listener.end();
 });
 

@@ -21,8 +21,8 @@ const shown = ({ toolCalls }: { toolCalls: ToolCall[] }) => toolCalls.map(({ cal
 type Unit = AgentUnit & { server: ModelServer };
 
 /**
- * Runs a turn until its `n`th call begins, or until the `n`th request to the model, and abandons the turn there, as if
- * the process had died.
+ * Starts a turn and abandons it, as if the process had died, once `at.made` tool calls have begun or the model has received `at.requests`
+ * requests.
  */
 async function lostTurn(unit: Unit, id: number, at: { made: number } | { requests: number }): Promise<Reply> {
   const lost = new AbortController();

@@ -28,7 +28,7 @@ const text = (value: string): ScriptedResult => ({ body: { $case: 'text', value 
 const shown = ({ toolCalls }: { toolCalls: ToolCall[] }) =>
   toolCalls.map(({ callId, name, status, errorKind }) => [callId, name, status, ...(errorKind ? [errorKind] : [])]);
 
-/** Asserts that the ledger has every model request of a turn, and that the last reported usage is their sum. */
+/** Asserts that the ledger contains every model request of a turn, and that the turn's last usage report is their sum. */
 function assertMetered(t: { is: (a: unknown, b: unknown) => unknown }, unit: AgentUnit, { usages }: Reply): void {
   t.is(usages.at(-1)?.costUsdE8, unit.ledger.spent);
   t.is(
@@ -366,7 +366,7 @@ test('the results of all rounds together are half of the context of the model, o
     t.is(lengths?.length, 80);
     t.is(Math.min(...(lengths?.slice(60) ?? [])), maxCharacters / 20, 'the last round has all of it');
     t.is(Math.max(...(lengths?.slice(0, 60) ?? [])), 500);
-    // The text includes the lines around each result, and what is left of earlier results.
+    // The request text is longer than the results: it also has lines around each result, and shortened earlier results.
     for (const request of unit.server.requests) t.true(request.text.length < maxCharacters + 80 * 1_000);
 
     const resumed = await runTurn(unit, id, { resumes: true });
@@ -378,7 +378,7 @@ test('the results of all rounds together are half of the context of the model, o
 test('a connector that does not answer leaves action enough time to describe the others', async (t) => {
   const unit = await unitWithModel(t, { text: 'Fine.' });
   const other = { connectorId: 4, tool: 'look_up' };
-  // The action service, too, leaves out a tool that is not described in time.
+  // Like the real action service, the stub omits a tool that is not described within the time limit.
   unit.action.describe = async (tool) => {
     if (tool === '4/look_up') return {};
     await sleep(unit.action.timeLimits.at(-1) ?? 0);

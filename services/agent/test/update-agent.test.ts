@@ -11,7 +11,7 @@ import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, provisioned, us
 
 const owner = inTenant(1);
 
-/** Inserts the row of a workflow directly, without the use case. */
+/** Inserts a workflow directly into its table, without the use case that creates workflows. */
 function workflowOf(database: Database, tenantId: number): Promise<number> {
   return database.transact(tenantId, async ({ knex }) => {
     const [row] = await knex('workflows').insert({ tenant_id: tenantId, name: 'Screening' }, 'id');
@@ -131,7 +131,7 @@ test('an update without changes writes nothing', async (t) => {
     status: 'ACTIVE',
     workflowId: null,
   };
-  // The same mapping with another key order and no prototype, as GraphQL parses literals.
+  // The same mapping, but with another order of keys and without a prototype, like the objects that GraphQL parses from literals.
   same.externalSyncSchemaConfig = Object.assign(Object.create(null), {
     'full name': '$.person.name',
     score: '$.score',
@@ -220,7 +220,7 @@ test('concurrent updates all take effect, and each is logged against the previou
   ] as const) {
     const steps = logs.flatMap(({ changes }) => changes[field] ?? []);
     t.is(steps.length, 5);
-    // Each update starts from the value that the previous one set.
+    // Each update of a field starts from the value that the previous update of the field set.
     t.deepEqual(
       steps.map(({ from }) => from),
       [first, ...steps.slice(0, -1).map(({ to }) => to)],

@@ -16,7 +16,7 @@ interface Generated {
   costUsd: number;
 }
 
-const usage = { prompt_tokens: 1_000, completion_tokens: 100 }; // 0.0035 USD of gpt-4o
+const usage = { prompt_tokens: 1_000, completion_tokens: 100 }; // costs 0.0035 USD with gpt-4o
 const answer = (definition: unknown, summary: unknown = 'Says hello.'): ModelAnswer => ({
   text: JSON.stringify({ summary, definition }),
   deltas: 'whole',

@@ -11,7 +11,7 @@ export interface AttachedWorkflow {
   workflowId: number;
 }
 
-/** Creates an agent with a workflow, published as version 1 or as a draft only. */
+/** Creates an agent with a workflow that is published as version 1, or that has only a draft. */
 export async function agentWith(
   unit: AgentUnit,
   definition: WorkflowDefinition,
@@ -66,7 +66,7 @@ export function ask(unit: AgentUnit, agentId: number, message: string, more: Tur
 
 export const textOf = ({ texts }: Reply): string => texts.join('');
 
-/** Returns the last message of a request, without the passages before it. */
+/** Returns the last paragraph of a request's last message: the prompt without the retrieved passages before it. */
 export function promptOf({ messages }: ChatRequestBody): string {
   const content = messages.at(-1)?.content;
   const text = Array.isArray(content)
@@ -99,7 +99,7 @@ export interface ListedStep {
 
 const stepFields = 'nodeId kind startedAt durationMs output error tokensIn tokensOut costUsd';
 
-/** Lists runs, newest first. */
+/** Lists the workflow runs of a session, newest first. */
 export async function runsOf(unit: AgentUnit, sessionId = 1, caller = owner): Promise<ListedRun[]> {
   const { data, errors } = await unit.graph(
     caller,

@@ -23,7 +23,7 @@ interface Row {
 const rowsOf = (unit: AgentUnit, sessionId = 1): Promise<Row[]> =>
   unit.database.transact(1, async ({ knex }) => knex('workflow_runs').where({ sessionId }).orderBy('id'));
 
-/** Reads the counted bytes, and the bytes that the rows really have. */
+/** Reads the counted bytes of all workflow runs, and the sum of the bytes of their rows. */
 async function countedBytes(unit: AgentUnit): Promise<{ counted: number; held: number }> {
   return unit.database.transact(1, async ({ knex }) => {
     const [counted] = await knex('workflow_run_bytes');

@@ -36,8 +36,8 @@ const chain = workflow({
 });
 
 /**
- * Starts a unit whose model repeats the prompt. An answer in `held`, e.g. one that waits, is used once, for a prompt
- * that begins with its key.
+ * Starts a unit whose model repeats the prompt. For the first prompt that begins with a key of `held`, the model gives that key's answer,
+ * e.g. one that waits.
  */
 async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {}) {
   const answers = { ...held };
@@ -57,7 +57,7 @@ async function unitOn(t: ExecutionContext, held: Record<string, ModelAnswer> = {
   return unit;
 }
 
-/** Abandons the turn once `isThere` returns true, as if the process had died. */
+/** Starts a turn and abandons it as soon as `isThere` returns true, as if the process had died. */
 async function lost(unit: AgentUnit, agentId: number, isThere: () => boolean, more: TurnOptions = {}): Promise<Reply> {
   const dead = new AbortController();
   const turn = ask(unit, agentId, 'hello', { turnKey: 'turn', callId: 'lost', signal: dead.signal, ...more });

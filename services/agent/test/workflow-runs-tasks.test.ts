@@ -96,7 +96,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
     { text: 'x', usage },
     {
       HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
-      // Long enough that on a busy machine all calls but the last end in time.
+      // This time limit is long enough for every task below, even on a busy machine, except for the one whose action never answers.
       AGENT_WORKFLOW_TURN_MS: '1000',
       AGENT_WORKFLOW_NODES: '1',
     },
@@ -120,7 +120,7 @@ test('a task fails by the node that failed, by its limits, and at the cap before
   t.is(unit.server.requests.length, 0);
 });
 
-/** Returns the `extensions.details` of a failed task. */
+/** Returns the `extensions.details` of a failed task's error. */
 const detailsOf = ({ error }: TaskAnswer) =>
   error?.extensions?.['details'] as { trace: Record<string, unknown>[]; costUsd: number } | undefined;
 

@@ -24,7 +24,7 @@ const write = (prompt: string, rest: Partial<Extract<WorkflowNode, { kind: 'llm'
   ...rest,
 });
 
-/** Starts a unit whose model chooses its answer by the beginning of the prompt. If JSON is requested, the model answers with a route. */
+/** Starts a unit whose model chooses its answer by the beginning of the prompt, and by default repeats the prompt. */
 function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env = {}) {
   return unitWithModel(
     t,
@@ -37,7 +37,7 @@ function modelOf(t: ExecutionContext, answers: Record<string, ModelAnswer>, env 
   );
 }
 
-/** Asserts that the ledger has every model request of a turn, and that the last reported usage is their sum. */
+/** Asserts that the ledger contains every model request of a turn, and that the turn's last usage report is their sum. */
 function assertMetered(t: ExecutionContext, unit: AgentUnit, { usages }: Reply): void {
   const last = usages.at(-1);
   t.is(last?.costUsdE8, unit.ledger.spent);
@@ -251,7 +251,7 @@ test('neither the clock of a node nor that of its turn runs while a call waits f
   );
   const waiting = ask(unit, waits.agentId, 'hello');
   await eventually('it waits', async () => (await runsOf(unit))[0]?.status === 'RUNNING');
-  // This turn begins later, has the same time limit, and gets no slot either.
+  // This turn begins later and has the same time limit. Its action never answers, so it reaches the limit while the first turn still waits.
   const slow = await agentWith(unit, workflow({ a: call, end: say('Done.') }));
   t.is(reasonOf(await ask(unit, slow.agentId, 'hello', { sessionId: 2 })), 'TURN_TIMEOUT');
   gate.release();

@@ -24,7 +24,7 @@ export interface WorkflowView {
 type Extensions = { code: string; statusCode: number; reason?: string; fields?: { path: string; message: string }[] };
 export type Refusal = Error & { extensions: Extensions };
 
-/** Returns the value of a document's only field; rejects with the first error. */
+/** Runs a GraphQL document and resolves with the value of its only field; rejects with the response's first error. */
 export async function ask<T = WorkflowView>(
   unit: Pick<AgentUnit, 'graph'>,
   document: string,
@@ -36,7 +36,7 @@ export async function ask<T = WorkflowView>(
   return Object.values(data ?? {})[0] as T;
 }
 
-/** Returns the operations on workflows of one caller. */
+/** Returns the GraphQL operations on workflows, executed as one caller. */
 export function workflowsOf(unit: Pick<AgentUnit, 'graph'>, caller: Caller = owner) {
   const run = <T = WorkflowView>(document: string, variables?: Record<string, unknown>) =>
     ask<T>(unit, document, variables, caller);
@@ -83,7 +83,7 @@ export function workflowsOf(unit: Pick<AgentUnit, 'graph'>, caller: Caller = own
   };
 }
 
-/** Returns a definition of one node that names every kind of resource. */
+/** Returns a workflow definition that names every kind of resource: a knowledge base, a tool and an action. */
 export function naming({
   base = 1,
   tool = 'search',

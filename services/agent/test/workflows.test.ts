@@ -324,7 +324,7 @@ test("a replica that waits for a workflow's lock sees a version that another one
       );
       return rows.length > 0;
     };
-    // On the embedded database, all transactions wait for this one to end.
+    // On the embedded database, all other transactions wait for this one to end.
     if (defaultEngine() === 'server') await eventually('it waits', isBlocked);
     await workflowVersionStore(db, id).insert({ version: 1, definition: draft, publishedBy: null });
     await workflowStore(db).update(id, { publishedVersion: 1 });

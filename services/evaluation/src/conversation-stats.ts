@@ -6,7 +6,7 @@ export interface ConversationStats {
   modelMessages: number;
   userWords: number;
   modelWords: number;
-  /** The agent's questions after which the user spoke. Questions still open at the end of the conversation do not count. */
+  /** Number of the agent's questions after which the user spoke. Questions still open at the end of the conversation do not count. */
   asked: number;
   /** Number of questions in `asked` that the user answered with more than three words. */
   answered: number;
@@ -16,17 +16,17 @@ export interface ConversationStats {
 
 const charactersPerTick = 20_000;
 
-/** Counts message by message, so that memory does not grow with the conversation. */
+/** Counts the statistics message by message, so that memory does not grow with the conversation. */
 export function statsCounter(subject: string) {
   const terms = termsOf(subject);
   const used = new Set<string>();
   const sums = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
   let questionOpen = false; // the agent has asked a question, and no reply to the user's answer has begun
-  let answerWords: number | undefined; // undefined until the answer begins
+  let answerWords: number | undefined; // undefined until the user's answer begins
   let characters = 0;
 
   function countOne({ role, text }: TranscriptLine): void {
-    if (text.trim() === '') return; // interrupted before its first chunk
+    if (text.trim() === '') return; // the message was interrupted before its first chunk
     const said = wordsOf(text);
     if (role === 'USER') {
       sums.userMessages += 1;

@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
-/** Separate from the implementation, so that tools and launchers can read the declaration without loading the service. */
+/** The declaration is separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],

@@ -6,7 +6,7 @@ import type { TranscriptLine } from './transcript.ts';
 
 const createdAt = '2026-01-02T03:04:05.678Z';
 
-/** Messages of these lengths, the agent's first. */
+/** Makes messages of these lengths. The first message is the agent's. */
 function conversation(lengths: number[]): TranscriptLine[] {
   return lengths.map((length, turnIndex) => ({
     role: turnIndex % 2 === 0 ? 'MODEL' : 'USER',

@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import { type Evaluation, evaluationStore } from './evaluation-store.ts';
 import type { Ports } from './ports.ts';
 
-/** Maximum size of a returned transcript, below the maximum of a gRPC response. */
+/** Maximum size of a returned transcript in bytes, below the maximum size of a gRPC response. */
 const transcriptBytesLimit = 60_000_000;
 
 export function findEvaluation(

@@ -5,7 +5,7 @@ import type { TranscriptLine } from './transcript.ts';
 
 const labels = ['STRONG_HIRE', 'HIRE', 'HOLD', 'NO_HIRE'];
 
-/** Returns the statistics of lines of the form `U: …` and `M: …`, by default about databases. */
+/** Returns the statistics of a conversation, given as lines of the form `U: …` and `M: …`. Its subject is databases by default. */
 async function statsOf(lines: string[], subject = 'Databases'): Promise<ConversationStats> {
   const counter = statsCounter(subject);
   await counter.count(

@@ -25,8 +25,8 @@ export function judgeOffline(stats: ConversationStats, labels: string[], reason:
 }
 
 /**
- * Computes a score from four parts of equal weight: number of the user's words, balance of words, answered questions, and used terms of the
- * subject.
+ * Computes a score from four parts of equal weight: number of the user's words, balance of words between user and agent, answered
+ * questions, and used terms of the subject.
  */
 function scoreOf({
   userMessages,

@@ -15,10 +15,10 @@ export interface PromptInput {
   agent: Agent;
   labels: string[];
   sample: Sample;
-  /** Other text of the request, such as the schema of its answer. */
+  /** Text of the request besides the prompt, such as the schema of the answer. */
   otherText: string;
   render(rendering: Rendering): Promise<Rendered>;
-  /** Called at most once. `problem` contains no text of the template. */
+  /** Called if the template fails, at most once. `problem` contains no text of the template. */
   onTemplateFailed(problem: string): void;
 }
 
@@ -31,8 +31,8 @@ export interface TokenBudget {
 const frameTokens = 64;
 
 /**
- * A prompt that is too long is fitted again, with the next of these shares of the conversation's tokens. There are only a few, because each
- * needs a rendering, which may be slow.
+ * If a prompt is too long, it is fitted again with these shares of the conversation's tokens, one after another. There are only a few
+ * shares, because each needs a rendering, which may be slow.
  */
 const shares = [0.95, 0.75, 0];
 
@@ -46,7 +46,7 @@ const charactersPerToken = 4;
 
 /**
  * Fits prompts into token budgets. Uses the agent's template instead of the default instructions, until the template fails, takes more than
- * half of a budget or leaves no room.
+ * half of a budget or leaves no room for the conversation.
  */
 export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Promise<FittedPrompt> {
   const { agent, labels, sample, otherText } = input;
@@ -107,7 +107,8 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
     }
 
     /**
-     * Returns a prompt for a persona that is too long or for a very small model: shortens the persona, and finally omits the instructions.
+     * Returns a prompt if the agent's persona is too long or the model very small: shortens the persona, and finally omits the
+     * instructions.
      */
     async function fallbackPrompt(): Promise<FittedPrompt> {
       const { personaPrompt } = agent;
@@ -122,7 +123,7 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
   };
 }
 
-/** Renders instructions for these lines; above `maxCharacters` it returns only the length. */
+/** Renders instructions for these lines. If the text has more than `maxCharacters`, returns only its length. */
 type RenderInstructions = (lines: TranscriptLine[], maxCharacters: number) => Instructions | Promise<Instructions>;
 type Instructions = string | { characters: number };
 

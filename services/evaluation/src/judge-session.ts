@@ -20,13 +20,14 @@ export interface JudgeSessionJob {
 
 export const judgeKind = 'evaluation.judge';
 
-/** Bounds of a sample's size in characters. Between them, the size depends on the model: more characters than fit into its context. */
+/** Maximum size of a sample, in characters. */
 const maxSampleCharacters = 4_000_000;
+/** Minimum size of a sample, in characters. Between these bounds, a sample holds more characters than fit into the model's context. */
 const minSampleCharacters = 200_000;
 
 /**
- * Interval in ms at which a waiting judgement checks whether its tenant is still suspended. Announcements cause additional checks
- * (`tenant-change-listener.ts`).
+ * Interval in ms at which a waiting judgement checks whether its tenant is still suspended. An announced change of the tenant causes an
+ * additional check (`tenant-change-listener.ts`).
  */
 const suspendedRetryMs = 10_000;
 
@@ -37,7 +38,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
     concurrency,
     perTenantLimit: perTenant,
     leaseMs,
-    // The job must not fail while session or agent is unavailable.
+    // The job must not fail while the session service or the agent service is unavailable.
     retry: 'untilDone',
     // A short grace time: nobody waits for the result, and another process can restart the job.
     stopGraceMs: 1_000,

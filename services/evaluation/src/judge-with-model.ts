@@ -28,7 +28,10 @@ export interface JudgementInput {
 
 export type ModelOutcome = { judgement: Judgement; modelId: string } | { reason: OfflineReason };
 
-/** @throws DomainError `unavailable` to retry the job later. */
+/**
+ * @throws DomainError `unavailable` if models are busy, or if the agent service is unavailable at one of the first attempts. The job must
+ * then be retried later.
+ */
 export async function judgeWithModel(
   ports: Ports,
   request: TenantRequest,
@@ -38,7 +41,7 @@ export async function judgeWithModel(
   if (model.offline) return { reason: 'noModel' };
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   const maxOutputTokens = outputTokens(model);
-  // Half of the time is reserved for the model, so that a timeout means that the model did receive the request.
+  // Half of the judgement's time is reserved for the model, so that a timeout means that the model did receive the request.
   const maxWaitMs = Math.ceil(ports.judgeTimeoutMs / 2);
   let calls = 0;
   const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
@@ -105,7 +108,7 @@ async function* promptsFor(
   let before: FittedPrompt | undefined;
   for (const attempt of attempts) {
     const prompt = await fittedPrompt(attempt);
-    // An identical prompt was refused already.
+    // The model would refuse an identical prompt again.
     if (prompt.prompt !== before?.prompt || prompt.system !== before.system) yield prompt;
     before = prompt;
   }

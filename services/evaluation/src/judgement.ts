@@ -24,8 +24,7 @@ export function judgementSchema(labels: string[]): Record<string, unknown> {
 }
 
 /**
- * Parses a judgement, with or without a Markdown code fence. Undefined if the text does not match the schema or cannot
- * be stored.
+ * Parses a judgement, with or without a Markdown code fence. Returns undefined if the text does not match the schema or cannot be stored.
  */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;

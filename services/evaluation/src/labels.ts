@@ -8,8 +8,8 @@ const byUseCase = new Map([
 ]);
 
 /**
- * Returns the labels for a recommendation, best first: the agent's own labels (an empty list means none), or else the labels of its use
- * case.
+ * Returns the labels for a recommendation, best first: the agent's own list, even if that is empty; if the agent has no list, the labels of
+ * its use case.
  */
 export function labelsOf({ useCase, evaluationRecommendationLabels: own }: Agent): string[] {
   return own ? own.labels : (byUseCase.get(useCase) ?? general);

@@ -5,7 +5,9 @@ import type { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { type JudgeSessionJob, judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
-/** Appends a job to judge the session, in the transaction of the event's inbox mark, because a judgement is slow. */
+/**
+ * Appends a job to judge the session, because a judgement is slow. The transaction that appends the job also marks the event as handled.
+ */
 export function onSessionEnded(ports: Ports): Handler<SessionEnded> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     ports.database.transact(tenantId, (db) =>

@@ -5,7 +5,7 @@ import { plainTextForm, templateEngine } from '@parley/text/template-engine';
 import type { RendererResponse, Rendering } from './renderer-process.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-// Runs in the process that `renderer-process.ts` starts.
+// This file runs in the process that `renderer-process.ts` starts.
 
 const templates = templateEngine(textForm);
 
@@ -35,7 +35,7 @@ function rendered({ template, scope, timeoutMs, maxCharacters }: Rendering): Ren
 }
 
 function problemOf(error: unknown): string {
-  if (!isNativeError(error)) return 'unknown'; // `instanceof` fails, because V8's timeout error is from the other context
+  if (!isNativeError(error)) return 'unknown'; // `instanceof` fails, because V8's timeout error is from the script's context
   if ('code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'too slow';
   if (error.message.startsWith('template render limit exceeded')) return 'too slow';
   if (error.message.startsWith('memory alloc limit exceeded')) return 'too much memory';
@@ -52,7 +52,7 @@ function isLine(value: unknown): value is TranscriptLine {
   return typeof value === 'object' && value !== null && 'role' in value && 'text' in value;
 }
 
-// The first rendering of a process is several times slower, and must not count against a template.
+// The first rendering of a process is several times slower, so it is done here, before any template of a tenant is measured.
 respondTo({
   template: '{% for each in list %}{{ each }}{% endfor %}',
   scope: { list: [1] },

@@ -21,7 +21,7 @@ export class TemplateError extends Error {
 
 export interface RendererLimits {
   heapMb: number;
-  /** Time in ms beyond a rendering's timeout after which the process is killed. */
+  /** The process is killed this many ms after the timeout of a rendering. */
   killAfterMs: number;
   /** The process is killed if it has not started within this time, in ms. Default 60,000. */
   startTimeoutMs?: number;
@@ -41,7 +41,11 @@ export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs }: Re
     get ended() {
       return renderer.ended;
     },
-    /** Renders one template at a time. @throws TemplateError; Error if the process did not start or was killed */
+    /**
+     * Renders one template at a time.
+     * @throws TemplateError if the template fails
+     * @throws Error if the process did not start or was killed
+     */
     async render(task: Rendering): Promise<Rendered> {
       const onTimeout = () => new TemplateError('too slow');
       const response = await renderer

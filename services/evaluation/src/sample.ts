@@ -20,7 +20,7 @@ const firstExchanges = 2;
 const lastExchanges = 4;
 
 /**
- * Keeps a sample of about this many characters in memory. Above this size, drops every other exchange between the first and the last ones.
+ * Keeps a sample of about this many characters in memory. Above this size, drops every second exchange between the first and the last ones.
  */
 export function sampler(characters: number): { add(lines: TranscriptLine[]): void; sample(): Sample } {
   const truncated = new Set<number>();
@@ -73,7 +73,7 @@ export function sampler(characters: number): { add(lines: TranscriptLine[]): voi
 export function truncateMiddle(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const half = Math.floor(Math.max(0, characters - omissionMark.length) / 2);
-  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, ''); // removes a trailing half of a surrogate pair
+  const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, ''); // removes the first half of a split surrogate pair
   const tail = half === 0 ? '' : text.slice(-half).replace(/^[\udc00-\udfff]/, '');
   return `${head}${omissionMark}${tail}`;
 }

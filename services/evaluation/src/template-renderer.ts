@@ -10,8 +10,8 @@ export interface TemplateRendererOptions extends Partial<RendererLimits> {
 }
 
 /**
- * Renders templates in separate processes, to protect the service; one template per tenant at a time, so that no tenant
- * uses all processes.
+ * Renders templates in separate processes, to protect the service. Renders one template per tenant at a time, so that no tenant uses all
+ * processes.
  */
 export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;

@@ -4,7 +4,7 @@ import { transcriptPartStore } from './transcript-part-store.ts';
 
 export interface WrittenTranscript {
   json: string;
-  /** Number of stored parts; 0 if the transcript fits the evaluation's row. */
+  /** Number of stored parts; 0 if the transcript fits into the evaluation's row. */
   parts: number;
   bytes: number;
 }
@@ -20,7 +20,7 @@ export function transcriptWriter(database: Database, { tenantId, sessionId }: { 
   let lines: string[] = [];
   let characters = 0;
   let parts = 0;
-  let bytes = 1; // brackets, and a comma between lines
+  let bytes = 1; // with these, brackets and commas between lines are counted too
 
   async function store(): Promise<void> {
     const part = parts;

@@ -3,13 +3,13 @@ import type { TranscriptLine as SaidLine } from '@parley/protos/parley/session/v
 export interface TranscriptLine {
   role: 'USER' | 'MODEL';
   text: string;
-  /** Index in the session, from 0 without gaps. */
+  /** The message's index in the session, from 0 without gaps. */
   turnIndex: number;
-  /** ISO 8601 in UTC. */
+  /** The time of the message, in ISO 8601 and UTC. */
   createdAt: string;
 }
 
-/** Replaces what PostgreSQL cannot store, NUL and lone surrogates, by U+FFFD. */
+/** Replaces NUL and lone surrogates, which PostgreSQL cannot store, by U+FFFD. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -25,11 +25,11 @@ import { type StubServices, stubServices } from './stub-services.ts';
 
 type StubName = 'agent' | 'session' | 'identity';
 
-/** One process of evaluation, with its own event bus. */
+/** One process of the evaluation service, with its own event bus. */
 export interface Replica {
   /** Resolves when the events are handled. */
   deliver(...events: Envelope[]): Promise<void>;
-  /** Closes its database, as if the process had died. */
+  /** Closes the replica's database, as if its process had died. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface EvaluationMesh extends Replica, StubServices {
   published: Envelope[];
   /** The stubs' current answers. */
   script: StubServices;
-  /** Announces a change of the tenant, as identity does. */
+  /** Announces a change of the tenant, as the identity service does. */
   announceTenantChange(tenantId: number): Promise<void>;
   replica(): Promise<Replica>;
   /** Stops a stub. Returns a function that starts it again on the same address. */
@@ -51,7 +51,10 @@ export interface EvaluationMesh extends Replica, StubServices {
   counts(): Promise<{ evaluations: number; jobs: number }>;
 }
 
-/** Starts evaluation on its own schema, with stubs of other services over gRPC. The unit runs the migrations unless `migrated` is set. */
+/**
+ * Starts the evaluation service on its own schema, with stubs of other services over gRPC. The service runs the migrations unless
+ * `migrated` is set.
+ */
 export async function evaluationMesh(
   t: ExecutionContext,
   env: Record<string, string> = {},

@@ -2,7 +2,7 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
 
-/** Field 1000, as a message of a few bytes. */
+/** An unknown field with the number 1000, which holds a message of a few bytes. */
 const unknownField = Uint8Array.of(0xc2, 0x3e, 3, 0x08, 0x96, 0x01);
 
 test('unknown fields of an event are ignored', async (t) => {
@@ -16,7 +16,7 @@ test('unknown fields of an event are ignored', async (t) => {
 test('events of unknown types are skipped', async (t) => {
   const { deliver, evaluationOf, counts, transcripts } = await evaluationMesh(t);
   transcripts.set(2, transcripts.get(1) ?? []);
-  // A dead letter would fail the delivery.
+  // If an event became a dead letter, `deliver` would fail.
   await deliver(
     sessionEnded(1, { type: 'session.ended.v2' }),
     sessionEnded(1, { type: 'session.archived.v1', data: unknownField }),

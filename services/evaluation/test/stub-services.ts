@@ -28,7 +28,7 @@ export const modelJudgement = {
   recommendation: 'HIRE',
 };
 
-/** Messages from lines of the form `MODEL: …` and `USER: …`. */
+/** Makes messages from lines of the form `MODEL: …` and `USER: …`. */
 export function conversation(...lines: string[]): Message[] {
   return lines.map((line, turnIndex) =>
     Message.fromPartial({
@@ -75,12 +75,12 @@ export function failing(...[kind, message, details]: ConstructorParameters<typeo
   return () => Promise.reject(new DomainError(kind, message, details));
 }
 
-/** Stubs of the services that evaluation calls. */
+/** Stubs of the services that the evaluation service calls. */
 export interface StubServices {
   agentRpc: Partial<AgentServiceImplementation<MeshContext>>;
   sessionRpc: Partial<SessionServiceImplementation<MeshContext>>;
   identityRpc: Partial<IdentityServiceImplementation<MeshContext>>;
-  /** Tenants by id; all others are active. */
+  /** Tenants by id. A tenant that is not listed is active. */
   tenants: Map<number, Partial<GetTenantResponse>>;
   tenantsAsked: number;
   /** Agents of tenant 1. */
@@ -92,7 +92,7 @@ export interface StubServices {
   messagesPerPart: number;
   /** Model answers, one per request; the last one repeats. */
   answers: Answer[];
-  /** Requests in order. */
+  /** The requests to the model, in the order of arrival. */
   asked: GenerateRequest[];
 }
 

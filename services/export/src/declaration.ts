@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { exportSettings } from './config.ts';
 import { exportSchema } from './export-schema.ts';
 
-/** Separate from the implementation, so that tools and launchers can read the declaration without loading the service. */
+/** The declaration is separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const exportDeclaration = declareService({
   name: 'export',
   serves: ['rpc'],

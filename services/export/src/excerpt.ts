@@ -12,8 +12,8 @@ export interface Excerpt<Message> {
 }
 
 /**
- * Collects a conversation of any length: all messages, or the first and the last ones, each part within half of the limits. A message
- * longer than half of the limit is truncated. Memory is bounded by the limits.
+ * Collects a conversation of any length: all messages if they fit, otherwise the first and the last ones, each part within half of the
+ * limits. A message longer than half of `maxCharacters` is truncated. Memory is bounded by the limits.
  */
 export function excerpt<Message extends { text: string }>({ maxCharacters, maxMessages }: ExcerptLimits) {
   const first = collected<Message>();
@@ -38,7 +38,7 @@ export function excerpt<Message extends { text: string }>({ maxCharacters, maxMe
         leftOut += 1;
       }
     },
-    /** Records that this many messages are omitted at this position of the conversation. */
+    /** Records that this many messages are omitted after the messages added so far. */
     leaveOut(count: number): void {
       if (count === 0) return;
       isFull = true;
@@ -77,7 +77,7 @@ export function sizeOf({ text }: { text: string }): number {
   return size;
 }
 
-/** Truncates a single message to half of the limit. */
+/** Truncates a message that takes more space in a document than `max` characters. */
 function clipped<Message extends { text: string }>(message: Message, max: number): Message {
   if (sizeOf(message) <= max) return message;
   let { text } = message;
@@ -119,7 +119,7 @@ function collected<Message extends { text: string }>() {
       all.splice(0, start);
       start = 0;
     },
-    /** @returns the number of messages. */
+    /** Removes all messages. @returns the number of removed messages. */
     clear(): number {
       const before = count();
       all.length = 0;

@@ -21,7 +21,7 @@ export type ExportRecord = RowOf<typeof exportRecords>;
 
 export const pdf = 'application/pdf';
 
-/** Returns the key prefix of the files of all exports of a tenant. */
+/** Returns the key prefix that the files of all exports of a tenant have. */
 export function exportsPrefix(tenantId: number): string {
   return `${tenantPrefix(tenantId)}exports/`;
 }
@@ -32,7 +32,8 @@ export function fallbackKey(tenantId: number, hash: string): string {
 }
 
 /**
- * Returns the key prefix of the files that attempts at one export have stored. Later exports of the same content may refer to these files.
+ * Returns the key prefix of the files that were stored by attempts to render this export. Later exports of the same content may refer to
+ * these files.
  */
 export function filesPrefix({ tenantId, id }: Pick<ExportRecord, 'tenantId' | 'id'>): string {
   return `${exportsPrefix(tenantId)}${id}/`;

@@ -30,7 +30,7 @@ export interface ExportCounts {
   keptOfSession: number;
 }
 
-/** The unfinished statuses. Only they can change; a finished status is final. */
+/** The unfinished statuses. Only an unfinished status can change; a finished status is final. */
 const unfinished = `status IN ('PENDING', 'RENDERING')`;
 
 /** SQL: the files that a tenant's exports refer to, with size and age. */
@@ -50,7 +50,7 @@ export function exportStore(db: TenantDb) {
   };
 
   return {
-    /** Returns undefined if the export is absent or belongs to another tenant. */
+    /** Finds an export. Returns undefined if the export is absent or belongs to another tenant. */
     async find(id: number): Promise<ExportRecord | undefined> {
       if (parseId(id) === undefined) return undefined;
       const [found] = await rows<ExportRecord>(
@@ -69,7 +69,8 @@ export function exportStore(db: TenantDb) {
     },
 
     /**
-     * Takes the tenant's lock: until this transaction ends, no other can count or insert exports, or change their file references.
+     * Takes the tenant's lock: until this transaction ends, no other transaction can count or insert exports, or change their file
+     * references.
      */
     async lock(): Promise<void> {
       await rows(
@@ -101,12 +102,12 @@ export function exportStore(db: TenantDb) {
       return made;
     },
 
-    /** Sets RENDERING. Returns false if the export was removed or has finished. */
+    /** Sets the status RENDERING. Returns false if the export was removed or has finished. */
     markRendering: (id: number) => change(id, `status = 'RENDERING'`),
 
     /**
-     * Sets PENDING until another attempt begins. @returns the database's time in ms since 1970; undefined if the export was removed or has
-     * finished
+     * Sets the status PENDING, for the time until another attempt begins.
+     * @returns the database's time in ms since 1970; undefined if the export was removed or has finished
      */
     async markWaiting(id: number): Promise<number | undefined> {
       if (!(await change(id, `status = 'PENDING'`))) return undefined;
@@ -124,7 +125,10 @@ export function exportStore(db: TenantDb) {
         { objectKey, fileSizeBytes, contentHash },
       ),
 
-    /** Sets FALLBACK_READY with a fallback file, else FAILED. `failureHash` identifies a failure that recurs for the same content. */
+    /**
+     * Sets the status FALLBACK_READY if there is a fallback file, otherwise FAILED. `failureHash` identifies a failure that recurs for the
+     * same content.
+     */
     markFailed: (id: number, { errorMessage, failureHash = null, fallback }: FailedExport) =>
       fallback
         ? change(
@@ -138,8 +142,7 @@ export function exportStore(db: TenantDb) {
           }),
 
     /**
-     * Returns the error message of an earlier export of the session with the same content and limits that failed; undefined if there was
-     * none.
+     * Returns the error message of an earlier export that failed, for the same session, content and limits; undefined if there was none.
      */
     async findFailure(sessionId: number, failureHash: string): Promise<string | undefined> {
       const [found] = await rows<{ errorMessage: string }>(
@@ -151,8 +154,8 @@ export function exportStore(db: TenantDb) {
     },
 
     /**
-     * Finds a file with this content. The content includes the session, so only exports of this session can share the file. The result is
-     * valid while the lock is held.
+     * Finds a file of the session with this content. The content hash covers the session's id, so exports of other sessions cannot share
+     * the file. The result is valid while the tenant's lock is held.
      */
     async findFile(sessionId: number, contentHash: string): Promise<StoredFile | undefined> {
       const [found] = await rows<StoredFile>(
@@ -189,7 +192,7 @@ export function exportStore(db: TenantDb) {
       return found.map(({ id }) => id);
     },
 
-    /** Returns the keys that some export refers to. */
+    /** Returns those of the given keys that some export refers to. */
     async listReferenced(keys: readonly string[]): Promise<string[]> {
       const found = await rows<{ objectKey: string }>(
         `SELECT DISTINCT object_key FROM export_records
@@ -199,7 +202,7 @@ export function exportStore(db: TenantDb) {
       return found.map(({ objectKey }) => objectKey);
     },
 
-    /** Returns the time in ms until the export reaches this age; zero or negative after that time, zero for a removed export. */
+    /** Returns the time in ms until the export is `keptMs` old; zero or negative after that time, zero for a removed export. */
     async timeLeftMs(id: number, keptMs: number): Promise<number> {
       const [row] = await rows<{ remainingMs: number }>(
         `SELECT cast(extract(epoch FROM created_at + cast(:keptMs AS float8) * interval '1 millisecond' - parley_now()) * 1000 AS float8)
@@ -210,7 +213,10 @@ export function exportStore(db: TenantDb) {
       return row?.remainingMs ?? 0;
     },
 
-    /** Deletes exports. @returns the keys of their files, without the operator's document. */
+    /**
+     * Deletes exports.
+     * @returns the keys of their files, without the key of the operator's fallback document.
+     */
     async delete(ids: readonly number[]): Promise<string[]> {
       const deleted = await rows<Pick<ExportRecord, 'status' | 'objectKey'>>(
         'DELETE FROM export_records WHERE tenant_id = :tenantId AND id = ANY (:ids) RETURNING status, object_key',

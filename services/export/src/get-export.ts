@@ -12,7 +12,9 @@ const hourMs = 60 * 60 * 1_000;
 const linkMs = { READY: 24 * hourMs, FALLBACK_READY: 7 * 24 * hourMs };
 
 /**
- * Returns an export. @throws DomainError `notFound`, also for an export of another tenant, or of a session other than the session token's
+ * Returns an export.
+ * @throws DomainError `notFound` if the export is absent or belongs to another tenant, or if the caller's session token belongs to another
+ * session
  */
 export async function getExport(ports: Ports, { caller }: TenantRequest, id: number): Promise<ReadExport> {
   const { tenantId, kind, sessionId } = caller;

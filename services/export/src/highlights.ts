@@ -1,11 +1,11 @@
-/** The part of a message that highlights are found in. */
+/** The fields of a message that the search for highlights needs. */
 export interface SaidMessage {
   role: 'USER' | 'MODEL';
   text: string;
 }
 
 export interface Highlights {
-  /** Statements from the longest replies, in the order of the conversation. */
+  /** Statements from the agent's longest replies, in the order of the conversation. */
   statements: string[];
   /** The agent's last distinct questions, in the order of the conversation. */
   questions: string[];

@@ -29,7 +29,7 @@ export interface Ports {
     | 'keptBytesPerTenant'
     | 'keptDays'
   >;
-  /** The document that replaces a document that could not be rendered. */
+  /** The operator's document that replaces an export's document if that cannot be rendered. */
   fallback: Buffer | undefined;
   metrics: ExportMetrics;
   log: Logger;

@@ -1,4 +1,4 @@
-/** A line for the template. */
+/** A line of text in the document. */
 export interface Line {
   text: string;
   /** Whether the line runs from right to left. Default false. */

@@ -14,7 +14,11 @@ export interface SessionState {
   evaluation: Judgement | undefined;
 }
 
-/** Reads the state of a session. @throws DomainError `notFound` for an unknown session; `unavailable` if a service does not respond */
+/**
+ * Reads the state of a session.
+ * @throws DomainError `notFound` if the session does not exist
+ * @throws DomainError `unavailable` if a service does not respond
+ */
 export async function readState(
   { session, evaluation }: Ports,
   request: TenantRequest,
@@ -43,7 +47,8 @@ const charactersOfMessage = 200;
 /**
  * Streams the conversation and keeps at most as much as a document can hold. If the conversation has more than `maxCharacters`, returns
  * undefined without reading the rest.
- * @throws DomainError `notFound` for an unknown session; `unavailable` if a service does not respond
+ * @throws DomainError `notFound` if the session does not exist
+ * @throws DomainError `unavailable` if a service does not respond
  */
 export async function readContent(
   ports: Ports,

@@ -118,7 +118,11 @@ export interface RemovedFiles {
   keep?: (keys: string[]) => Promise<string[]>;
 }
 
-/** Removes all files below a prefix. @throws DomainError `unavailable`; the signal's reason */
+/**
+ * Removes all files below a prefix.
+ * @throws DomainError `unavailable` if the object store is unavailable
+ * @throws the signal's reason once the signal has aborted
+ */
 export async function removeFiles(
   objects: ObjectStore,
   { tenantId, prefix, signal, keep = async () => [] }: RemovedFiles,

@@ -22,25 +22,25 @@ import type { StudyKitContent } from './study-kit.ts';
 
 export interface RenderExportJob {
   exportId: number;
-  /** Number of waits for the evaluation so far. */
+  /** Number of times that the export has waited for the evaluation. */
   evaluationWaits?: number;
-  /** Number of waits for another service or the object store so far. */
+  /** Number of times that the export has waited for another service or the object store. */
   waits?: number;
   /** When the first wait for another service or the object store began: milliseconds since 1970 by the database's clock. */
   waitingSinceMs?: number;
 }
 
-/** The kind of every new export: it is tried as a small document first. */
+/** The kind of job for every new export, which is rendered as a small document first. */
 export const renderKind = 'export.render';
-/** The kind of large documents, which have their own slots so that they do not block small ones. */
+/** The kind of job for large documents. It has its own concurrency limit, so that large documents do not block small ones. */
 export const renderLargeKind = 'export.render-large';
 
 /** Number of failures after which the export is FAILED or FALLBACK_READY. */
 const maxAttempts = 3;
-/** Grace period when the process stops: most documents finish within it; another process renders the rest from the start. */
+/** Grace period when the process stops. Most documents finish within this period; another process renders the rest from the start. */
 const stopGraceMs = 5_000;
 const evaluationRetryMs = 1_000;
-/** Longest wait for another service or the object store; then the export is FAILED or FALLBACK_READY. */
+/** Maximum time that an export waits for another service or the object store; then it is FAILED or FALLBACK_READY. */
 const maxWaitMs = 24 * 60 * 60 * 1_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 
@@ -90,7 +90,11 @@ function renderJobOf(
   });
 }
 
-/** Renders an export. @throws RenderProblem; DomainError `unavailable` if a service or the object store does not respond */
+/**
+ * Renders an export.
+ * @throws RenderProblem if the document cannot be rendered
+ * @throws DomainError `unavailable` if a service or the object store does not respond
+ */
 async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: DocumentSize): Promise<void> {
   const { tenantId, data, signal, lease } = run;
   const { exportId } = data;
@@ -127,7 +131,8 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
   const outcome = await ports.database.transact(tenantId, async (db) => {
     const store = exportStore(db);
     await store.lock();
-    // Another export of the same content may have been rendered in the meantime. Its file is then used, and this file is removed.
+    // Another export of the same content may have been rendered in the meantime. Its file is then used, and the file that was stored above
+    // is removed.
     const known = await store.findFile(record.sessionId, contentHash);
     if (!(await store.markReady(exportId, { ...(known ?? { objectKey, fileSizeBytes }), contentHash })))
       return undefined;
@@ -141,8 +146,8 @@ async function renderExport(ports: Ports, run: JobRun<RenderExportJob>, size: Do
 }
 
 /**
- * Refers to an existing file of the session with the same content, because rendering would give the same file. Returns false if there is no
- * such file.
+ * Makes the export refer to an existing file of the session with the same content, because rendering would give the same file. Returns
+ * false if there is no such file.
  */
 async function shareFile(
   { database }: Ports,
@@ -159,7 +164,7 @@ async function shareFile(
   });
 }
 
-/** With fewer characters, a shorter excerpt hardly reduces the size of the file. */
+/** If an excerpt has fewer characters than this, a shorter one hardly reduces the size of the file. */
 const minCharacters = 1_000;
 
 interface RenderedContent {
@@ -169,7 +174,11 @@ interface RenderedContent {
   signal: AbortSignal;
 }
 
-/** Renders content. If the file is too large, halves the excerpt and tries again. @throws LastingProblem */
+/**
+ * Renders content. If the file is too large, halves the excerpt and tries again.
+ * @throws LastingProblem if even a short excerpt makes a file that is too large, or if rendering fails with another problem that recurs at
+ * every attempt
+ */
 async function renderFitting(ports: Ports, { content, prepared, size, signal }: RenderedContent): Promise<Rendered> {
   let { transcript } = content;
   for (let json = prepared.json; ; json = ports.renderer.prepare({ ...content, transcript }).json) {
@@ -229,7 +238,10 @@ async function removeFilesIfGone(ports: Ports, { tenantId, data, signal }: JobRu
   if (!isThere) await removeOwnFiles(ports, { tenantId, exportId, signal });
 }
 
-/** Retries without consuming an attempt, because an outage is not the document's fault. @throws RenderProblem after `maxWaitMs` */
+/**
+ * Retries without consuming an attempt, because an outage is not the document's fault.
+ * @throws RenderProblem if the export has waited for `maxWaitMs`
+ */
 async function waitAndRetry(
   { database, log }: Ports,
   { tenantId, data, retryLater }: JobRun<RenderExportJob>,
@@ -241,7 +253,7 @@ async function waitAndRetry(
   const nowMs = await database
     .transact(tenantId, (db) => exportStore(db).markWaiting(exportId))
     .catch((failure: unknown) => {
-      // The database, which gives the time, is unavailable too; the job waits for both.
+      // The database, which gives the time, is unavailable too; the job is retried without the time.
       if (isDomainError(failure, 'unavailable')) return undefined;
       throw failure;
     });
@@ -254,8 +266,8 @@ async function waitAndRetry(
 }
 
 /**
- * Stores the fallback document, once per tenant. During an outage of the object store this throws, so that the failure is recorded later;
- * once the export has reached the maximum wait, the failure is recorded without the document.
+ * Stores the fallback document, once per tenant. During an outage of the object store this function throws, so that the export's failure is
+ * recorded later. Once the export is `maxWaitMs` old, the function returns undefined, so that the failure is recorded without the document.
  */
 async function storeFallback(
   { database, fallback, objects }: Ports,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const templateFile = fileURLToPath(new URL('./study-kit.typ', import.meta.url));
 
-/** Package and file of each font, regular and bold, in the order of the template's list. */
+/** The path of each font's file in its package, regular and bold, in the order of the template's list. */
 const fonts = [
   '@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf',
   '@expo-google-fonts/noto-sans/700Bold/NotoSans_700Bold.ttf',
@@ -23,7 +23,10 @@ export function fontFiles(): string[] {
   return fonts.map((path) => fileURLToPath(import.meta.resolve(path)));
 }
 
-/** Identifies everything beside the content that determines a file: layout, template, and the versions of compiler and fonts. */
+/**
+ * Returns a hash of everything that determines a file besides its content: layout, template, and the versions of the compiler and the
+ * fonts.
+ */
 export function makingHash(): string {
   const hash = createHash('sha256').update(readFileSync(templateFile));
   for (const name of ['study-kit.ts', 'printable-text.ts']) hash.update(readFileSync(new URL(name, import.meta.url)));

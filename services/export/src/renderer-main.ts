@@ -6,7 +6,7 @@ import { fontFiles, templateFile } from './render-inputs.ts';
 import type { RendererAnswer, RenderTask } from './renderer.ts';
 import { parseContent, studyKit } from './study-kit.ts';
 
-// Runs in the process that `renderer.ts` starts.
+// This file runs in the process that `renderer.ts` starts.
 
 const compiler = NodeCompiler.create({
   workspace: dirname(templateFile),
@@ -18,6 +18,6 @@ const mainFileContent = readFileSync(templateFile, 'utf8');
 performTasks(({ content }: RenderTask): RendererAnswer => {
   const kit = JSON.stringify(studyKit(parseContent(content)));
   const { result } = compiler.compile({ mainFileContent, inputs: { kit } });
-  // Messages of the compiler may quote the text.
+  // The problem omits the compiler's messages, because they may quote the document's text.
   return result ? { pdf: compiler.pdf(result), pages: result.numOfPages } : { problem: 'notRendered' };
 });

@@ -22,7 +22,7 @@ export interface RenderLimits {
   maxBytes: number;
 }
 
-/** A small document has lower limits of time and memory. Default: large. */
+/** Small documents have lower limits of time and memory than large ones. Default: large. */
 export type DocumentSize = 'small' | 'large';
 
 const smallLimits = { timeoutMs: 5_000, maxMemoryMb: 384 };
@@ -32,7 +32,10 @@ export interface Rendered {
   pages: number;
 }
 
-/** Content ready to render. Equal content has an equal hash; equal hashes and limits give the same bytes. */
+/**
+ * Content ready to render. Equal content has an equal `contentHash`. Content with equal hashes, rendered with equal limits, gives files
+ * with the same bytes.
+ */
 export interface PreparedContent {
   json: string;
   contentHash: string;
@@ -42,7 +45,11 @@ export interface PreparedContent {
 
 export interface Renderer extends Part {
   prepare(content: StudyKitContent): PreparedContent;
-  /** @throws RenderProblem; the signal's reason; DomainError `unavailable` if no process could be started. */
+  /**
+   * @throws RenderProblem if the document cannot be rendered
+   * @throws DomainError `unavailable` if no process could be started
+   * @throws the signal's reason once the signal has aborted
+   */
   render(content: Pick<PreparedContent, 'json'>, signal: AbortSignal, size?: DocumentSize): Promise<Rendered>;
 }
 
@@ -77,7 +84,7 @@ export function renderer(limits: RenderLimits): Renderer {
     },
     prepare(content) {
       const json = JSON.stringify(content);
-      // A file larger than `maxBytes` is replaced by a shorter excerpt, so the limit is part of the hash.
+      // If a file is larger than `maxBytes`, a shorter excerpt is rendered instead of it, so the limit is part of the hash.
       const contentHash = sha256(`${making}\n${maxBytes}\n${json}`);
       return { json, contentHash, failureHash: sha256(`${contentHash}\n${limits.timeoutMs}\n${limits.maxMemoryMb}`) };
     },
@@ -105,7 +112,7 @@ export function renderer(limits: RenderLimits): Renderer {
           },
         );
         if ('problem' in answer) throw new RenderProblem(answer.problem);
-        // A view of the same memory, without a copy.
+        // The buffer shares the memory of `answer.pdf`, without a copy.
         const pdf = Buffer.from(answer.pdf.buffer, answer.pdf.byteOffset, answer.pdf.byteLength);
         if (pdf.length > maxBytes) throw new RenderProblem('tooLarge');
         return { pdf, pages: answer.pages };
@@ -134,8 +141,8 @@ function problemOf({ how }: TaskProcessDied): Problem {
 }
 
 /**
- * Returns the arguments of a render process. Node's permissions deny writes, child processes, `eval` and reading foreign files; they do not
- * restrict the compiler's native code.
+ * Returns the arguments of a render process. Node's permissions deny writes, child processes, `eval`, and reading outside the folders of
+ * the code. They do not restrict the compiler's native code.
  */
 export function rendererArguments(maxMemoryMb: number): string[] {
   return [

@@ -14,8 +14,9 @@ import { requireOwnSession } from './require-own-session.ts';
 /**
  * Stores an export with its render and removal jobs in one transaction, so that a confirmed export is rendered even if a process dies. The
  * same request key returns the same export.
- * @throws DomainError `forbidden` for another session's token or a deleted tenant; `tooManyRequests` if too many exports wait or are kept;
- * `invalid` for a malformed request key
+ * @throws DomainError `forbidden` if the session token belongs to another session, or if the tenant was deleted
+ * @throws DomainError `tooManyRequests` if too many exports wait or are kept
+ * @throws DomainError `invalid` if the request key is malformed
  */
 export async function requestExport(
   { database, limits }: Ports,

@@ -10,7 +10,7 @@ import { renderJob, renderLargeJob } from './render-export.ts';
 import { renderer } from './renderer.ts';
 import { exportRpc } from './rpc.ts';
 
-/** The unit `export`; its own name is a reserved word. */
+/** The unit `export`. The constant has another name, because `export` is a reserved word. */
 export const studyKitExport = service(exportDeclaration, {
   dependencies: ({ config, database, objectStore, calls, metrics, log }): Ports => ({
     database,

@@ -4,7 +4,7 @@ import { type Line, lineOf, linesOf } from './printable-text.ts';
 
 /** A message of a transcript. */
 export interface TranscriptMessage extends SaidMessage {
-  /** Index in the session, from 0 without gaps. */
+  /** The message's index in the session, from 0 without gaps. */
   turnIndex: number;
   createdAt: Date;
 }
@@ -25,8 +25,9 @@ export interface StudyKitContent {
   /** Whether the session is still open. */
   isActive: boolean;
   transcript: Excerpt<TranscriptMessage>;
-  /** The times of the first and last message of the session; undefined if it has none. */
+  /** The time of the session's first message; undefined if the session has no messages. */
   from: Date | undefined;
+  /** The time of the session's last message; undefined if the session has no messages. */
   until: Date | undefined;
   highlights: Highlights;
   evaluation: Judgement | undefined;
@@ -34,7 +35,7 @@ export interface StudyKitContent {
 
 /** The data for the template. The template shows all values literally. */
 export interface StudyKit {
-  /** The date in the file: the time of the last message. */
+  /** The date in the PDF's metadata: the time of the last message. */
   date: { year: number; month: number; day: number; hour: number; minute: number; second: number } | null;
   session: number;
   agent: Line;

@@ -22,7 +22,7 @@ import { studyKitExport } from '../src/service.ts';
 import type { TranscriptMessage } from '../src/study-kit.ts';
 import { conversation } from './samples.ts';
 
-/** A session in the stubs of session and evaluation. */
+/** A session, as the stubs of the session and evaluation services return it. */
 export interface StubSession {
   tenantId: number;
   status: 'ACTIVE' | 'ENDED' | 'EXPIRED';
@@ -42,7 +42,10 @@ export const evaluationOfTest = Evaluation.fromPartial({
 
 const ended = ['READY', 'FAILED', 'FALLBACK_READY'];
 
-/** Starts export with an object store of files, and stubs of session, agent and evaluation over gRPC. Session 1 of tenant 1 has ended. */
+/**
+ * Starts the export service with an object store in files, and with stubs of the services session, agent and evaluation over gRPC. Session
+ * 1 of tenant 1 has ended.
+ */
 export async function exportMesh(t: ExecutionContext, env: Record<string, string> = {}) {
   let clockOffsetMs = 0;
   const clock = { clockOffsetMs: () => clockOffsetMs };
@@ -55,11 +58,11 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     [1, { tenantId: 1, status: 'ENDED', messages: conversation(10), evaluation: evaluationOfTest }],
   ]);
   const script: {
-    /** Thrown by session instead of its answer. */
+    /** The error that the stub of the session service throws in place of its answer. */
     failure?: DomainError;
     /** Delays transcripts until the gate opens. */
     gate?: Gate;
-    /** Delays the rest of transcripts after their first 1,000 messages, until the gate opens. */
+    /** Delays all messages of transcripts after the first 1,000, until the gate opens. */
     restGate?: Gate;
     transcriptsRead: number;
     statesRead: number;
@@ -117,7 +120,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
   /** The client of the newest replica. */
   let rpc: RpcClient<ExportServiceDefinition>;
 
-  /** Starts a process of export. `objectStore` replaces the mesh's object store. */
+  /** Starts a process of the export service. `objectStore` replaces the mesh's object store. */
   async function replica(objectStore: ObjectStore = store) {
     const own = await replicaOf(t, database, exportSchema, clock);
     const eventBus = inProcessEventBus({
@@ -149,7 +152,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
     script,
     replica,
     get,
-    /** Requests an export like session does. */
+    /** Requests an export as the session service does. */
     async request(
       sessionId = 1,
       { caller = service(1), requestKey }: { caller?: Caller; requestKey?: string } = {},
@@ -171,7 +174,7 @@ export async function exportMesh(t: ExecutionContext, env: Record<string, string
         },
         { timeoutMs: 60_000 },
       ),
-    /** Downloads the bytes of a link. */
+    /** Downloads the file that a link refers to. */
     async download(url: string | undefined): Promise<Buffer> {
       const response = await fetch(url ?? '');
       t.is(response.status, 200);

@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { identitySettings, readIdentityConfig } from './config.ts';
 import { identitySchema } from './identity-schema.ts';
 
-/** Separate from the implementation, so that tools and launchers can read it without loading the service. */
+/** The declaration is separate from the implementation, so that tools and launchers can read it without loading the service. */
 export const identityDeclaration = declareService({
   name: 'identity',
   serves: ['rpc', 'graph'],

@@ -21,11 +21,11 @@ export interface Ports {
   ledger: Ledger;
   box: SecretBox;
   /**
-   * Makes gateways drop cached statuses, after the commit and before the response. Never rejects, because cached
+   * Makes gateways drop cached credential statuses. Must be called after the commit and before the response. Never rejects, because cached
    * statuses expire in a second anyway.
    */
   announce: (whose: NonNullable<CredentialsChanged['whose']>) => Promise<void>;
-  /** Time of token issuance. SQL uses `parley_now()`. */
+  /** The clock for the issuance of tokens. SQL statements use `parley_now()`. */
   clock: () => Date;
   settings: IdentitySettings;
 }

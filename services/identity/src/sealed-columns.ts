@@ -7,7 +7,7 @@ import { secretSealingContext } from './operators/tenant-secrets.ts';
 import { fcmTokenPlace } from './sign-ins/begin-sign-in.ts';
 import { offerPlace, secretPlace } from './two-factor/two-factor.ts';
 
-/** All columns in which identity stores sealed values, except messages, which are deleted within a day. */
+/** All columns in which the identity service stores sealed values, except messages, which are deleted within a day. */
 export const sealedColumns: SealedColumn[] = [
   {
     table: 'signing_keys',

@@ -7,7 +7,7 @@ import { type App, anonymous, type IdentityApp, identityApp, newRegistration, si
 
 const newPassword = 'a newly chosen password';
 
-/** Issues a code for each flow, and returns the codes and functions that run the three flows with a given code. */
+/** Issues codes for a password reset and for a registration. Returns the codes, and the three flows that check a given code. */
 async function codesAndFlows({ app, messages }: IdentityApp) {
   const { input } = await signUp(app);
   const newcomer = newRegistration();

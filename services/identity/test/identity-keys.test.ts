@@ -52,7 +52,7 @@ test('after a rotation old tokens verify until they expire, and the new key sign
   );
   t.is(await kidOf(during, (await app.refreshSignIn(anonymous, tokens)).accessToken), old?.kid); // caches may not have the new key yet
 
-  advance(21 * 60_000); // longer than all caches of the key set together
+  advance(21 * 60_000); // longer than the key set can stay in any cache
   t.is(await kidOf(during, (await signUp(await replica())).tokens.accessToken), old?.kid);
 
   t.deepEqual(await states(), [

@@ -82,7 +82,10 @@ test('an account whose email two identities have at once is linked to one, the o
   ]);
 });
 
-/** Registers the same email after the first transaction of a sign-in has looked up the account, and before its next one. */
+/**
+ * Registers the same email after the first transaction of a sign-in has looked up the account, and before the next transaction of the
+ * sign-in.
+ */
 async function registeredMeanwhile(t: Parameters<typeof idpOneApp>[0], emailVerified: boolean) {
   const all = await idpOneApp(t);
   const { app, ports, provider } = all;

@@ -238,7 +238,7 @@ test('the ceiling of the platform bounds all tenants together by one call, also 
       ),
     );
   const outcomes = await reserveAll();
-  t.is(admittedOf(outcomes), 8); // seven calls reserve only 2.8 USD
+  t.is(admittedOf(outcomes), 8); // seven calls reserve only 2.8 of 3 USD
   const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
   t.like(refused.reason, { kind: 'unavailable', reason: 'PLATFORM_CEILING_REACHED' });
   await assertBalanced(t, database, ...tenantIds);

@@ -42,7 +42,7 @@ const mutations: Mutations = {
   createTenant: (app, caller, signal) => app.createTenant(requestOf(caller, { signal }), { name: 'By a thief' }),
   switchTenant: (app, caller, signal) => app.switchTenant(requestOf(caller, { signal }), { id: caller.tenantId ?? 0 }),
   generateTwoFactor: (app, caller, signal) => app.generateTwoFactor(requestOf(caller, { signal })),
-  // The three calls with a wrong code are refused, but only after they have locked the row.
+  // The three calls with a wrong code are refused, but only after they have locked the user's row.
   bindTwoFactor: (app, caller, signal) =>
     app.bindTwoFactor(requestOf(caller, { signal }), { secret: 'guessed', code: '000000' }),
   verifyTwoFactor: (app, caller, signal) => app.verifyTwoFactor(requestOf(caller, { signal }), { code: '000000' }),

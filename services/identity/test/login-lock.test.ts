@@ -67,7 +67,7 @@ test('of concurrent guesses from one address at most ten are checked, and all ge
   const tried: string[] = [];
   const { verify } = ports.passwords;
   ports.passwords.verify = (passwordHash, given, requester) => {
-    if (given !== '') tried.push(given); // while locked an empty password is hashed instead
+    if (given !== '') tried.push(given); // during a lock, an empty password is hashed
     return verify(passwordHash, given, requester);
   };
   const guesses = Array.from({ length: 30 }, (_, n) =>

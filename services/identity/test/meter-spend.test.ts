@@ -95,8 +95,8 @@ test('of calls in one step those are admitted that begin below the cap, on two r
       return (n % 2 ? app : elsewhere).meterSpend(mesh, { changes });
     }),
   );
-  // Changes of ledgers that the other replica has locked are skipped as well, so a skipped change may still be
-  // possible. The calls below are made alone, so their results are final.
+  // A change is also skipped if the other replica has locked its ledger, so a skipped change may still be possible. The calls below are
+  // made alone, so their results are final.
   t.true(made.flat().length >= 18 * ids.length);
   await Promise.allSettled(
     tenants.flatMap(({ reserve: alone }) => [alone('x', 0.3), alone('y', 0.3), alone('z', 0.3)]),
@@ -105,7 +105,7 @@ test('of calls in one step those are admitted that begin below the cap, on two r
   await assertBalanced(t, database, ...ids);
 });
 
-// Only on a database server: the embedded database has a single session, which holds all locks.
+// These tests need a database server: the embedded database has a single session, which holds all locks.
 onDatabaseServer(({ test }) => {
   test('a ledger that another transaction has locked delays no other tenant: its changes are skipped', async (t) => {
     const { app, database, tenant } = await ledgerApp(t);

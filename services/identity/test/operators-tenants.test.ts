@@ -145,7 +145,7 @@ test('of operators who pass a tenant on at once, on two replicas, each succeeds,
   const passed = (await audit({ tenant: tenantId })).map(({ facts }) => facts['ownerId'] as [number, number]);
   t.is(passed.length, 3);
   t.deepEqual(owners, [passed[0]?.[1]]);
-  // Each page begins where the previous one ended.
+  // Each transfer begins with the owner that the previous transfer ended with.
   t.deepEqual(
     passed.map(([from]) => from),
     [...passed.slice(1).map(([, to]) => to), owner.userId],

@@ -12,7 +12,7 @@ interface Account {
   phoneNumber: string;
 }
 
-/** Returns a code for a new password, as the user has received it. */
+/** Returns the password reset code that the user has received. */
 async function resetCode(identity: IdentityApp, { email, phoneNumber }: Account, channel: Channel = 'EMAIL') {
   const phone = `+44${phoneNumber}`;
   const id = await identity.app.generateOtp(anonymous, {
@@ -22,7 +22,7 @@ async function resetCode(identity: IdentityApp, { email, phoneNumber }: Account,
   return { id, token: await codeSentTo(identity, channel === 'EMAIL' ? { email } : { phone }) };
 }
 
-/** Returns the token of a link for a new password, as the user has received it. */
+/** Returns the token of the password reset link that the user has received. */
 async function linkToken(identity: IdentityApp, { email }: Account) {
   await identity.app.resetUserPasswordWithUrl(anonymous, { email, purpose });
   return { token: await tokenSentTo(identity, { email }) };

@@ -10,7 +10,7 @@ test('REAUTH_MAX_AGE applies to changePassword, bindTwoFactor, unbindTwoFactor, 
   const { caller, input, tokens } = await signUp(app);
   await t.notThrowsAsync(app.generateApiKey(caller));
   advance(301_000);
-  await app.refreshSignIn(anonymous, tokens); // does not reset the age of the sign-in
+  await app.refreshSignIn(anonymous, tokens); // a refresh does not reset the age of the sign-in
   let hashed = 0;
   const { hash } = ports.passwords;
   ports.passwords.hash = (...given) => {

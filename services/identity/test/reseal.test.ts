@@ -19,7 +19,7 @@ const newKey = randomBytes(32);
 const newAlone = createSecretBox([newKey]);
 const rotated = createSecretBox([newKey, secretsKey]);
 
-/** Creates a schema that has a value under the old key in every sealed column. */
+/** Creates a schema that has a value encrypted with the old key in every sealed column. */
 async function sealedApp(t: ExecutionContext) {
   const given = await operatorsApp(t);
   const { app, admin } = given;

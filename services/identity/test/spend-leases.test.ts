@@ -138,7 +138,7 @@ test('settlements, renewals and ended leases of the same calls at once end each 
   await assertBalanced(t, database, id);
 });
 
-// Only on a database server: the embedded database has a single session, which holds all locks.
+// These tests need a database server: the embedded database has a single session, which holds all locks.
 onDatabaseServer(({ test }) => {
   test('a ledger that another transaction has holds up ended leases of no other tenant, and its own until it is free', async (t) => {
     const { app, database, tenant, advance } = await ledgerApp(t);

@@ -38,7 +38,7 @@ test('a user may own five live tenants and create ten in thirty days, also concu
     Array.from({ length: 7 }, (_, n) => app.createTenant(caller, { name: `T${n}` })),
   );
   const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-  t.is(made.length, 4); // plus the one from register
+  t.is(made.length, 4); // the fifth tenant was created by the registration
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') t.like(outcome.reason, { kind: 'invalid', reason: 'TENANT_LIMIT' });
   }
@@ -199,7 +199,7 @@ test("deleteTenant, states: the caller's own tenant gets deletedAt and loses key
   t.deepEqual(announced.at(-1), { $case: 'tenantId', value: tenantId });
   for (const { signInId } of [owner, member]) t.is((await app.resolveSignIn(signInId)).tenantId, null);
   t.like(await t.throwsAsync(app.resolveApiKey(await sha256(key))), { kind: 'notFound' });
-  t.is(await app.myTenant(owner), null); // even if a gateway still caches the tenant
+  t.is(await app.myTenant(owner), null); // the result is the same while a gateway still caches the tenant
   t.like(await t.throwsAsync(app.updateTenant(owner, { name: 'x' })), { reason: 'NO_TENANT' });
   t.like(await app.getTenant(mesh, tenantId), { id: tenantId });
   t.true((await app.getTenant(mesh, tenantId)).deletedAt instanceof Date);
@@ -242,7 +242,7 @@ test('anonymous callers, services and API keys cannot use operations of signed-i
   const { caller } = await signUp(app);
   const key = { kind: 'apiKey', tenantId: caller.tenantId, apiKeyId: 1, requestId: 'test' } as const;
   for (const other of [anonymous, mesh, key]) {
-    const inTenant = { ...other, tenantId: caller.tenantId }; // the edge refuses these callers if they have no tenant
+    const inTenant = { ...other, tenantId: caller.tenantId }; // `tenantRequest` refuses these callers if they have no tenant
     for (const call of [
       () => app.getAuthProfile(other),
       () => app.myTenant(other),

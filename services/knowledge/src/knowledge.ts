@@ -33,7 +33,7 @@ export const knowledgeDocuments = table('knowledge_documents', {
   }),
   objectKey: column<string | null>(),
   objectEtag: column<string | null>(),
-  /** Grows each time the file is queued for parsing. */
+  /** A number that increases each time the file is queued for parsing. */
   version: column<number>(),
   /** The version whose text is stored; 0 if no version has been parsed. */
   parsedVersion: column<number>(),
@@ -53,7 +53,7 @@ export const knowledgeDocuments = table('knowledge_documents', {
 
 export type KnowledgeDocument = RowOf<typeof knowledgeDocuments>;
 
-/** Documents with their text as clients see it: empty while the file is being parsed. */
+/** Documents with their text as clients see it. The text is empty while the file is being parsed. */
 export const knowledgeDocumentTexts = table('knowledge_documents', {
   ...(knowledgeDocuments.columns as { [Field in keyof KnowledgeDocument]: Column<KnowledgeDocument[Field]> }),
   rawText: column<string>({

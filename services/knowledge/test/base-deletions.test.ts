@@ -35,7 +35,7 @@ async function openDeletion(app: KnowledgeApp, base: number) {
 interface Change {
   /** The document's status before the operation; undefined if there is no document. */
   status?: Exclude<ParseStatus, 'PENDING' | 'PARSING'>;
-  /** Runs the operation. `looked` is called between the operation's first check of the base and its last transaction. */
+  /** Runs the operation. It calls `looked` between its first check of the base and its last transaction. */
   run(app: KnowledgeApp, of: { base: number; id: number }, looked: () => Promise<void>): Promise<unknown>;
 }
 
@@ -105,7 +105,7 @@ async function rowsOf(app: KnowledgeApp) {
   }));
 }
 
-// An embedded database runs one transaction at a time.
+// An embedded database runs only one transaction at a time, so nothing could be concurrent.
 onDatabaseServer(({ test }) => {
   for (const [what, { status, run }] of Object.entries(changes)) {
     test(`${what} waits for a concurrent deletion of its base, and then changes nothing`, async (t) => {

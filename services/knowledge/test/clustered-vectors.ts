@@ -1,14 +1,16 @@
 import { dimensions, type Embedding } from '../src/embeddings/embedder.ts';
 
-/** Weights of a document's subject, its themes, and the themes of one chunk. */
+/** Weight of a document's subject. */
 const ofSubject = 0.8;
+/** Weights of a document's themes. */
 const ofDocument = [0.6, 0.4];
+/** Weights of the themes of one chunk. */
 const ofChunk = [0.6, 0.4];
 
 /**
- * Unit vectors with the structure of text embeddings. Each document has one of some subjects and two of many themes; each of its chunks has
- * two more themes; the rest is noise. Some themes are frequent. The cosine is about 0.6 for two chunks of a document, about 0.3 for two
- * documents with the same subject, and about 0 for most others. Every run gives the same vectors.
+ * Unit vectors with the structure of text embeddings. A document has one of a few subjects, and two of many themes; each of its chunks has
+ * two further themes, and the rest is noise. Some themes are frequent. The cosine is about 0.6 for two chunks of a document, about 0.3 for
+ * two documents with the same subject, and about 0 for most others. Every run gives the same vectors.
  */
 export function clusteredVectors({ subjects = 100, themes = 2_000, noise = 0.5, noises = 2 ** 20 } = {}) {
   const { normal } = randomness(1);
@@ -25,8 +27,8 @@ export function clusteredVectors({ subjects = 100, themes = 2_000, noise = 0.5, 
 
   return {
     /**
-     * Returns a generator for chunks of the document with this number. Another `stream` gives other chunks of the same document, such as
-     * questions.
+     * Returns a generator of chunk vectors for the document with this number. Another `stream` generates other chunks of the same document,
+     * for use as questions.
      */
     document(number: number, stream = 0): () => Embedding {
       const own = randomness(2 * number).random;

@@ -12,9 +12,9 @@ export interface EmbeddingsServer {
   requests: { model: string; input: string[] }[];
   tokensOfText: number;
   vectorOf(text: string, model?: string): Embedding;
-  /** Answers requests with this status from the nth request on (`request`, counted from now). */
+  /** Makes the server respond with this status to the nth request from now (n is `request`) and to all later requests. */
   refuseFrom(request: number, status: number): void;
-  /** Reports whether a text is too long for the endpoint. */
+  /** Decides whether the server refuses a text as too long. Tests may replace this function. */
   tooLong: (text: string) => boolean;
   /** The response to a request with a text that is too long. */
   refusal: { status: number; body: string };

@@ -27,7 +27,7 @@ for (const seed of [1, 2, 3, 4]) {
     const outcomes = new Map<string, number>();
 
     const text = () => textOf(1 + Math.floor(random() * 8), oneOf(['apples', 'pears', 'plums']));
-    /** Returns the owner's tenant in nine of ten cases, otherwise the other tenant. */
+    /** Returns a caller. In nine of ten cases it belongs to the tenant that owns the thing, otherwise to the other tenant. */
     const callerFor = ({ tenantId }: Thing) => inTenant(random() < 0.9 ? tenantId : 3 - tenantId);
     const operations: Record<string, () => Promise<unknown>> = {
       async createBase() {

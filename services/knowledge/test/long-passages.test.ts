@@ -76,7 +76,7 @@ onOneDatabase(({ test, testSchema }) => {
         const kept = letters(rows.map(({ content }) => content).join('\n'));
         if (!what.includes('one word'))
           for (const word of letters(text)) t.true(kept.has(word) || word.length > 40, word);
-        // Each request is metered separately; a refused request is metered with no tokens.
+        // Each request to the endpoint is metered separately. A request that the endpoint refused is metered with no tokens.
         await eventually('all is settled', () => ledger.settled.length === server.requests.length + server.refusals);
         const counted = ledger.settled.reduce((sum, { call }) => sum + (call?.tokensIn ?? 0), 0);
         t.is(counted, server.tokensOfText * server.requests.reduce((sum, { input }) => sum + input.length, 0));

@@ -20,7 +20,7 @@ function textsOf(database: Database) {
 }
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
-  /** Creates a database without this migration and the later ones; `migrated` returns the same database after this migration. */
+  /** Creates a database in which all migrations before this one have run; `migrated` also runs this one and returns the database. */
   async function schemas(t: ExecutionContext, migration: string) {
     const at = knowledgeSchema.migrations.findIndex(({ name }) => name === migration);
     const earlier = await testSchema(t, schemaAfter(at));

@@ -59,7 +59,9 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
   /** Returns the embedded text of a chunk in a document with the default name. */
   const named = (content: string) => `text\n\n${content}`;
 
-  /** Counts the searched chunks, and those that have the vector of this model. */
+  /**
+   * Counts the chunks that a search reads (`all`), and how many of them have the vector that `vectorOf` returns for their text (`right`).
+   */
   const searchedBy = (database: Database, vectorOf: (text: string) => Float32Array) =>
     database.transact(1, async ({ knex }) => {
       const rows = await rowsBy(knex)<{ content: string; id: number }>(
@@ -84,7 +86,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     const gate = server.hold('harbour');
     const { graph } = await start(later);
     await gate.reached;
-    // Now every document except the last one is prepared.
+    // At this point, every document except the last one is prepared for the new model.
     t.is(await modelOf(database, base), earlier);
     t.deepEqual(await searchedBy(database, (text) => server.vectorOf(text, earlier)), { right: 10, all: 10 });
     const before = await graph(userOf(1), query, { id: base, query: 'falcon' });
@@ -178,7 +180,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
       async embed(texts, { model }) {
         if (isFirst) {
           isFirst = false;
-          // Simulates another process that has taken the job over.
+          // Simulates another process that has taken over the move of the base.
           await database.transactShared((db) => baseModelStore(db).setModelInUse(later));
           await database.transact(1, (db) => baseMoveStore(db, base).prepareFor(later));
         }
@@ -344,7 +346,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
     t.true(calls.every(({ chargedTo }) => chargedTo === 'platform'));
     t.is(new Set(calls.map(({ callId }) => callId)).size, calls.length);
 
-    // Renames one document, and adds one that was stored by a version of the service that did not embed names.
+    // Renames one document, and adds another one, as stored by a version of the service that did not embed names.
     await stop();
     await database.transact(1, ({ knex }) =>
       knex('knowledge_documents').where({ fileName: 'About bees.md' }).update({ fileName: 'Of bees.md' }),
@@ -370,7 +372,7 @@ onOneDatabase(({ test, testSchema, replicaOf }) => {
   });
 });
 
-/** Starts the moves as the unit does. */
+/** Starts the moves of bases to another model, as the unit does. */
 async function startMoving(
   t: ExecutionContext,
   {

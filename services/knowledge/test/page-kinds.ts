@@ -2,9 +2,9 @@
 export interface PageKind {
   kind: string;
   html: string;
-  /** Text that the result must contain. */
+  /** Texts that the parsed page must contain. */
   wanted: string[];
-  /** Text around the content, or hidden, that the result must not contain. */
+  /** Texts around the page's content, or hidden texts, that the parsed page must not contain. */
   unwanted: string[];
 }
 
@@ -15,7 +15,7 @@ const siteMenu =
 const consent = (attributes: string) =>
   `<div ${attributes}><p>We value your privacy.</p><button>Accept all</button><a href="/privacy">More on cookies</a></div>`;
 
-/** Written for these tests, modelled on real pages. */
+/** The pages were written for these tests, modelled on real pages. */
 export const pageKinds: PageKind[] = [
   {
     kind: 'a product of a shop',

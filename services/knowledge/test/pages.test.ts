@@ -31,7 +31,7 @@ test('a text is counted in code points', async (t) => {
   t.is(await readPage(pageOf('🦜🦜🦜a', { isHtml: false }), unabortedSignal, limits), 'too long');
 });
 
-// Serial, because the work of other tests on this event loop would be measured too.
+// This test is serial, because the work of other tests on this event loop would be measured too.
 test.serial('hostile pages are bounded in time and memory, and leave the event loop free', async (t) => {
   const hostile: [string, string, Partial<PageLimits>][] = [
     ['deep', '<div>'.repeat(1_000_000), { timeoutMs: 1_000 }],

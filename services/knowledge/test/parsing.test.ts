@@ -23,7 +23,7 @@ interface Uploaded {
   parse: Parse;
 }
 
-/** Creates a FAILED upload that was queued again and waits for its version 2. */
+/** Creates an upload that was FAILED and was queued again; it waits for the parse of its version 2. */
 async function queuedUpload(t: ExecutionContext, app?: KnowledgeApp): Promise<Uploaded> {
   const running = app ?? (await knowledgeApp(t));
   const base = await running.base();

@@ -29,7 +29,10 @@ test('the offline embedding finds the passages of paraphrased questions as often
   );
 });
 
-/** Returns the rank of each question's passage among the first five, from 1; infinite if the passage is not among them. */
+/**
+ * Creates a function that returns each question's rank: the place of the question's passage among the first five results, from 1; infinite
+ * if the passage is not among them.
+ */
 async function ranker(t: ExecutionContext) {
   const { unit, database } = await retrievalUnit(t);
   const mine = storedChunks(database, 1);

@@ -19,11 +19,11 @@ const live = 3_000;
 const others = 1_500;
 const queries = 40;
 
-// Embedded databases have no index on vectors.
+// These tests need a database server, because embedded databases have no index on vectors.
 onDatabaseServer(({ test, testSchema }) => {
   /**
-   * A base with deleted and re-synced documents among its other documents. The same partition contains another base of the tenant, and
-   * chunks of another tenant.
+   * Fills a base, including deleted and re-synced documents. The same partition also contains another base of the tenant, and chunks of
+   * another tenant.
    */
   async function filledBase(database: Database) {
     const vectors = clusteredVectors({ themes: 500, noises: 2 ** 16 });
@@ -145,7 +145,7 @@ onDatabaseServer(({ test, testSchema }) => {
     for (const plan of plans.index) {
       t.regex(plan, nearest);
       t.regex(plan, /Index Cond: \(\(tenant_id = 1\) AND \(id = c.document_id\)\)/u);
-      // The plan shows the service's own role: row-level security adds its policy as a filter of the scan.
+      // The plan was made for the service's own role, so the policy of row-level security is one of its filters.
       t.regex(plan, /current_setting\('parley.tenant'/u);
     }
   });

@@ -151,8 +151,8 @@ onEveryDatabase(({ test, testSchema }) => {
     test(`${plan}: HYBRID also finds what full text finds, and its score is still the cosine similarity`, async (t) => {
       const { ask, of } = await unit(t);
       const base = await of(1).base();
-      // The index returns only chunks near the question and does not rank distant chunks by words. So with the index the base has less
-      // filler.
+      // The index returns only chunks near the question and does not rank distant chunks by words. So the base has less filler if the index
+      // is tested.
       const filler = Array.from(
         { length: plan === 'exact' ? 600 : 30 },
         (_, at) => `error message of the printer number ${at}, part xj`,

@@ -43,7 +43,7 @@ test('Retrieve finds the best passages of several bases, and skips bases that ar
     t.like(passages[0], { documentId: document, documentName: 'two.md', chunkIndex: 0, heading: '', page: undefined });
     t.true((passages[0]?.score ?? 0) > 0.2);
   }
-  // The query is embedded once for all bases of a model.
+  // Each request embeds the query once for all bases that have the same model.
   t.is(ledger.reserved.length, 3);
   t.like(ledger.reserved[0], {
     call: { callId: 'call offline-embedding-1', agentId: 4, sessionId: 5, operation: operations.tenant },

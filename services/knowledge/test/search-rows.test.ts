@@ -12,7 +12,7 @@ import { type SearchRows, searchRows } from './search-rows.ts';
 const me = requestOf(userOf(1));
 
 onEveryDatabase(({ test, testSchema }) => {
-  /** Returns the rank of each question's document among the first ten, from 1. */
+  /** Returns the rank of each question's document among the first ten results, from 1. */
   async function ranksOf(t: ExecutionContext, { documents, questions }: SearchRows, mode: RetrievalMode) {
     const { unit } = await retrievalUnit(t, { database: await testSchema(t, knowledgeSchema) });
     const { id: knowledgeBaseId } = await createKnowledgeBase(unit.deps, me, { name: 'Rows' });

@@ -2,9 +2,9 @@ import type { RetrievalMode } from '../src/generated/schema.ts';
 
 export interface SearchRows {
   kind: string;
-  /** Names of documents and their texts. */
+  /** The texts of the documents, by document name. */
   documents: Record<string, string>;
-  /** A question, and the document that must rank first. */
+  /** Questions, each with the name of the document that must rank first. */
   questions: [question: string, document: string][];
   modes: RetrievalMode[];
 }
@@ -107,7 +107,7 @@ const rows: SearchRows[] = [
 
 const [codes, hangul, names] = rows;
 
-/** The rows, and some of them again with fewer other documents. */
+/** All rows, and variants of some rows with fewer documents. */
 export const searchRows: SearchRows[] = [
   ...rows,
   {

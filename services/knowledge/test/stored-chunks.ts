@@ -10,7 +10,7 @@ export interface StoredText {
   vector?: Embedding;
 }
 
-/** Returns tenants whose chunks are in the same partition, and so in the same indexes, as those of the first tenant. */
+/** Returns tenants whose chunks are in the same partition, and so in the same indexes, as the chunks of tenant 1. */
 export async function tenantsOfOnePartition(database: Database, count: number): Promise<number[]> {
   const rows = await database.read(1, ({ knex }) =>
     rowsBy(knex)<{ tenantId: number }>(
@@ -27,7 +27,7 @@ export async function tenantsOfOnePartition(database: Database, count: number): 
   return rows.map(({ tenantId }) => tenantId);
 }
 
-/** Writes rows as the service stores them, bypassing its chunker. */
+/** Writes documents and chunks as the service stores them, without its chunker. */
 export function storedChunks(database: Database, tenantId: number) {
   const first = async (text: string, values: Record<string, unknown>) => {
     const [row] = await database.transact(tenantId, ({ knex }) =>

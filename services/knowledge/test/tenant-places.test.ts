@@ -7,7 +7,7 @@ import { inTenant, type KnowledgeApp, knowledgeApp, textOf } from './knowledge-a
 
 const markdown = 'text/markdown';
 
-/** A base of a tenant whose uploads are parsed at once. */
+/** Creates a base of a tenant, with functions that upload texts and complete their parse. */
 async function library(app: KnowledgeApp, tenantId: number) {
   const me = inTenant(tenantId);
   const parser = serviceCaller('parser', tenantId, 'parse') as TenantCaller;
@@ -17,7 +17,7 @@ async function library(app: KnowledgeApp, tenantId: number) {
     yield CompleteDocumentRequest.fromPartial({ documentId, version: 1, text });
   }
   return {
-    /** Uploads a text and completes its parse, so that it waits for indexing. Returns the document's id. */
+    /** Uploads a text and completes its parse, so that the document waits for indexing. Returns the document's id. */
     async parsed(text: string): Promise<number> {
       const { uploadUrl, objectStorageKey } = await app.requestKnowledgeDocumentUpload(me, {
         ...file,

@@ -9,12 +9,15 @@ const archives = ['504b0304', '504b0506', '504b0708'];
 const otherBinaries = ['1f8b', '377abcaf271c', '526172211a07', '7f454c46', '425a68'];
 const compoundFile = 'd0cf11e0a1b11ae1';
 
-/** How many bytes from the start are searched for a PDF's header, and from the end for its end mark: other bytes may surround a PDF. */
+/**
+ * Number of bytes in which a PDF's marks are searched: its header in the first bytes of the file, and its end mark in the last bytes. A PDF
+ * may be surrounded by other bytes.
+ */
 const pdfMarkWithin = 1_024;
 
 /**
- * Detects the type from the first bytes. Archives are distinguished later by their parts (`archiveKindOf`), text by its bytes. The whole
- * content of a PDF can be text, and a text can quote PDF syntax, so in doubt the declared type is used.
+ * Detects the type of a file. The declared type decides if the content is both text and possibly a PDF: all bytes of a PDF can be text, and
+ * a text can quote PDF syntax. `archiveKindOf` distinguishes archives later, by their parts.
  */
 export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   const start = bytes.toString('hex', 0, 8);
@@ -23,7 +26,7 @@ export function contentKindOf(bytes: Buffer, declared: FileType): ContentKind {
   if (startsWith(compoundFile)) return 'oldOffice';
   const pdfHeader = bytes.subarray(0, pdfMarkWithin).indexOf('%PDF-');
   if (isText(bytes)) {
-    // The beginning alone is not enough, because a text may be about file formats.
+    // A PDF header is not enough, because a text about file formats may begin with one.
     const isPdf = declared === 'pdf' ? pdfHeader >= 0 : pdfHeader === 0 && hasPdfEnd(bytes);
     return isPdf ? 'pdf' : 'text';
   }
@@ -48,7 +51,7 @@ export function archiveKindOf(names: ReadonlySet<string>): ContentKind {
   return 'zip';
 }
 
-/** Reports whether a file is an encrypted Office document: a compound file with a stream of this name, in UTF-16. */
+/** Reports whether a compound file is an encrypted Office document: it then has a stream named `EncryptedPackage`, in UTF-16. */
 export function isEncryptedOffice(bytes: Buffer): boolean {
   return bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
 }

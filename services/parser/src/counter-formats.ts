@@ -3,7 +3,7 @@ type Show = (count: number) => string;
 
 const decimal: Show = String;
 
-/** After the last sign, repeats each sign, as lists with letters do: z, aa, bb. */
+/** Uses each sign once, then each twice, and so on, as lists with letters do: y, z, aa, bb. */
 function repeating(signs: string): Show {
   const each = [...signs];
   const maxTimes = 30;
@@ -61,12 +61,12 @@ interface Ideographs {
   units: string;
   /** The text for a zero between other digits; '' if zeros are omitted. */
   zero: string;
-  /** Whether 10 is written `一十`, with the sign for one. 11 to 19 are then written in the same way. */
+  /** Whether 10 is written `一十`, with the sign for one, and 11 to 19 begin with `一十` too. */
   oneBeforeTen?: boolean;
   oneBeforeHundred?: boolean;
 }
 
-/** Formats 105 as `一百零五`. Numbers from ten thousand on are written digit by digit. */
+/** Formats 105 as `一百零五`. Numbers of 10,000 and more are written digit by digit. */
 function counted({ digits: shown, units, zero, oneBeforeTen = false, oneBeforeHundred = true }: Ideographs): Show {
   const digit = [...shown];
   const unit = ['', ...units];

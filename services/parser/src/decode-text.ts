@@ -6,7 +6,7 @@ const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * Converts UTF-8, UTF-16 or Windows-1252 to UTF-8 without a byte order mark.
- * @throws FileProblem `mislabelled` if the bytes are not text; `empty` if there are none
+ * @throws FileProblem `mislabelled` if the bytes are not text; `empty` if there are no bytes
  */
 export function utf8Of(bytes: Buffer): Buffer {
   if (bytes.length === 0) throw new FileProblem('empty');

@@ -12,15 +12,17 @@ export interface ReadFor {
 export interface DocumentReader extends Part {
   /**
    * Reads a file.
-   * @throws FileProblem; the signal's reason; any other Error if the reader's process ended, so that a retry may succeed
+   * @throws FileProblem if the file cannot be read
+   * @throws the signal's reason if the signal aborts
+   * @throws any other Error if the reader's process ended; a retry may then succeed
    */
   read(file: FileToRead, of: ReadFor): Promise<ReadText>;
 }
 
 export interface DocumentReaderOptions extends ReadLimits {
-  /** Above this number of processes, idle ones are ended. There may still be more if more files are read at the same time. */
+  /** If more processes than this run, idle processes are ended. More may still run, if more files are read at the same time. */
   maxProcesses: number;
-  /** How long a process waits for the next file of its tenant. Default 30,000. */
+  /** Time in ms that a process waits for the next file of its tenant. Default 30,000. */
   idleMs?: number;
 }
 
@@ -38,8 +40,8 @@ const reusableBelow = 0.9;
 
 /**
  * Reads files in processes. A process also reads the next file of the same tenant, because starting a process may take longer than reading
- * a file. A process ends after any problem. If a file exhausts a used process, a new process reads the file again, because the memory left
- * by earlier files must not count against it.
+ * a file. A process ends after any problem. If a process that has read other files runs out of memory, a new process reads the file again,
+ * because the memory of the earlier files must not count against this file.
  */
 export function documentReader(
   { maxProcesses, idleMs = 30_000, ...limits }: DocumentReaderOptions,

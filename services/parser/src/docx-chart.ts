@@ -6,7 +6,7 @@ import { visibleCharacters } from './visible-text.ts';
 
 interface Series {
   name: string[];
-  /** By data point index. A category may have several levels, innermost first. */
+  /** The category names by data point index. A category may have several levels, innermost first. */
   categories: Map<number, string[]>;
   values: Map<number, string[]>;
 }

@@ -15,7 +15,7 @@ export interface Paragraph {
   text: string;
   label: Label | undefined;
   headingLevel: number | undefined;
-  /** Number of the file's visible characters in the paragraph. */
+  /** Number of visible characters that the paragraph takes from the file. */
   characters: number;
 }
 
@@ -36,17 +36,17 @@ export interface Story {
 
 export interface StoryReader {
   styles: DocxStyles;
-  /** Without numbering, paragraphs have no labels. */
+  /** Numbers the list paragraphs. If undefined, paragraphs have no labels. */
   numbering?: DocxNumbering;
   /** Receives the blocks of the part's body in order. */
   write: (block: Block) => void;
-  /** Receives a note or a comment at its end. */
+  /** Receives a note or a comment when the reader reaches the end of the note or comment. */
   writeNote?: (note: { element: string; id: string; blocks: Block[]; seen: number }) => void;
   /** Returns the text that represents a reference to a note. */
   noteMark?: (element: 'footnote' | 'endnote', id: string) => string;
   /** Returns the blocks of another part, which a drawing refers to by a relationship. */
   drawn?: (relation: string) => Block[];
-  /** Maximum characters of text in memory, and maximum cells. */
+  /** Maximum characters of text in memory. It also limits the number of table cells. */
   maxCharacters: number;
 }
 
@@ -110,11 +110,11 @@ interface OpenNote {
   seenBefore: number;
 }
 
-/** A field. Word shows its result, but not its code. */
+/** A field of Word, such as a page number or a link. Word shows the field's result, but not its code. */
 interface Field {
   paragraph: OpenParagraph | undefined;
   isCode: boolean;
-  /** Text hidden by the field's code. If the field has no end, this text is shown after all. */
+  /** Text that is hidden because it belongs to the code of this field. If the document does not end the code, the text is shown. */
   held: { at: number; text: string; counted: number }[];
 }
 
@@ -127,9 +127,9 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const path: string[] = [];
   const containers: Container[] = [];
   const runs: { isHidden: boolean; font: string }[] = [];
-  /** Open fields by story. Each cell, note and text box is a story with its own fields, which end with the story. */
+  /** Open fields by story. Each cell, note and text box is a story. A field ends at the latest with the story in which it began. */
   const fieldsOfStories: Field[][] = [[]];
-  /** Number of open fields that were deleted as a whole, from their beginning. */
+  /** Number of open fields whose beginning was deleted. */
   let deletedFields = 0;
   /** For each open `AlternateContent`, the number of characters before it. Only the first alternative with text is read. */
   const alternatives: { seen: number; isRead: boolean }[] = [];
@@ -182,8 +182,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   }
 
   /**
-   * Called at the end of a container, such as a cell, and of the part. If its last paragraph was to continue in another one, closes that
-   * paragraph.
+   * Called at the end of the part and of each container, such as a cell. If the container's last paragraph waits for a next paragraph that
+   * continues it, closes it.
    */
   function endContainer(container: Container | undefined): void {
     const rest = carried.get(container);
@@ -213,7 +213,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   function paragraphOfText(): OpenParagraph {
     const open = containers.at(-1);
     if (open?.type === 'p') return open;
-    // Text outside a paragraph makes a document invalid, but it is kept.
+    // A document with text outside a paragraph is invalid, but the text is kept.
     stray ??= newParagraph();
     return stray;
   }
@@ -221,7 +221,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   const openFields = () => fieldsOfStories.at(-1) ?? [];
   const hidingField = () => openFields().find(({ isCode }) => isCode);
 
-  /** Adds text. If a field's code hides the text, it is kept apart until the code ends. */
+  /** Adds text. If the text belongs to a field's code, it is kept apart until the code ends. */
   function addOrHold(text: string, counted: number): void {
     const open = paragraphOfText();
     const field = hidingField();
@@ -235,7 +235,10 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     } else addText(text, counted);
   }
 
-  /** Ends codes that are still open, because a code extends at most to the end of its paragraph. */
+  /**
+   * Ends field codes that are open at the end of their paragraph, and shows their text. The code of a field cannot extend to the next
+   * paragraph.
+   */
   function endCodes(closed: OpenParagraph): void {
     for (const field of openFields()) {
       if (!field.isCode || field.paragraph !== closed) continue;
@@ -263,8 +266,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   }
 
   /**
-   * Handles a deleted part of a field. A deleted end belongs to a field that was deleted with it, otherwise to a field whose beginning
-   * remains.
+   * Handles a deleted part of a field. A deleted end belongs to an open field whose beginning was deleted; if there is no such field, to a
+   * field whose beginning was not deleted.
    */
   function addDeletedFieldPart(type: string | undefined): void {
     if (type === 'begin') deletedFields += 1;
@@ -312,7 +315,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     table.isRowDeleted = false;
   }
 
-  /** Counts table cells. Merged cells may expand to far more text than the file's size. */
+  /** Counts table cells toward the limit of characters. Merged cells may expand to far more text than the file contains. */
   function countCells(count: number): void {
     cellCharacters += count * emptyCellCharacters;
     if (cellCharacters > maxCharacters) throw new FileProblem('tooLong');
@@ -363,7 +366,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
   }
 
   function openInline(name: string, attributes: Readonly<Record<string, string>>): void {
-    // WordArt of old versions has its text in an attribute.
+    // Old versions of Word stored the text of WordArt in an attribute.
     if (name === 'textpath' && isShown()) addText(` ${valueOf(attributes, 'string') ?? ''} `, 0);
     const parent = path.at(-2);
     if (parent !== 'r' && !(name === 'br' && parent === 'p')) return;
@@ -448,7 +451,8 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     const top = containers.at(-1);
     if (name === 'del' && parent === 'rPr' && path.at(-3) === 'pPr' && top?.type === 'p') top.isContinued = true;
     if (name === 'del' && parent === 'trPr' && top?.type === 'tbl') top.isRowDeleted = true;
-    // Short names like `deg` (the degree of a root) occur only in equations.
+    // `rt` is hidden only inside `ruby`. Elsewhere, short names like `rt` or `deg` (the degree of a root) occur only in equations, which
+    // are shown.
     if (name === 'rt') return parent === 'ruby';
     const open = paragraph();
     if (open && (name === 'del' || name === 'moveFrom')) open.hasUnseen = true;
@@ -462,7 +466,7 @@ export async function readStory(part: Part, reader: StoryReader): Promise<Story>
     addOrHold(shown.replaceAll('\u00ad', ''), visibleCharacters(some));
   }
 
-  /** Symbol fonts use private code points for their signs. */
+  /** Replaces private code points, which symbol fonts use for their signs, by the characters that these signs show. */
   function withoutPrivateSigns(some: string, font: string): string {
     return some.replaceAll(allPrivateSigns, (sign) => {
       const found = symbolOf(font, sign.charCodeAt(0));

@@ -11,7 +11,7 @@ export interface Label {
   level: number;
 }
 
-/** A list position set by the paragraph itself. The paragraph's style may set another one. */
+/** A list position that the paragraph itself sets. It has priority over the position that the paragraph's style sets. */
 export interface ListPlace {
   numId?: string | undefined;
   level?: number | undefined;
@@ -23,8 +23,8 @@ interface Level {
   custom?: string;
   text?: string;
   /**
-   * The lowest level, counted from 1, after whose paragraphs this level restarts; it also restarts after all higher levels. 0: never.
-   * Default: after any higher level.
+   * The level's count restarts after each paragraph of the levels 1 to `restart`; if 0, it never restarts. Default: it restarts after a
+   * paragraph of any level above this one.
    */
   restart?: number;
   style?: string;
@@ -45,7 +45,7 @@ interface Instance {
 
 interface Counts {
   values: (number | undefined)[];
-  /** Levels of list instances, as `<numId> <level>`, that have already counted a paragraph. */
+  /** Pairs of a list instance and a level, as `<numId> <level>`, in which a paragraph has already been counted. */
   begun: Set<string>;
 }
 
@@ -97,7 +97,7 @@ export async function readNumbering(part: Part | undefined, styles: DocxStyles):
   return docxNumbering(lists, instances, styles);
 }
 
-/** Word uses the first of two formats. The second is an older format for programs that do not know the first. */
+/** A level may have two formats, of which Word uses the first. The second is for older programs that do not know the first. */
 function readLevel(level: Level, name: string, value: string | undefined, custom: string | undefined): void {
   if (name === 'start') level.start = countOf(value);
   else if (name === 'numFmt' && level.format === undefined) {
@@ -115,11 +115,13 @@ function countOf(value: string | undefined): number {
   return Number.isInteger(count) && count >= 0 && count < 2 ** 31 ? count : 1;
 }
 
-/** Makes a counter that must be called in the order of the paragraphs. */
+/** Makes a counter of list paragraphs. It must be called once for each paragraph, in the order of the document. */
 function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance>, styles: DocxStyles) {
   const counts = new Map<string, Counts>();
 
-  /** Returns the list that defines the levels. A list may refer to a style that names another list. */
+  /**
+   * Returns the list that defines the levels of the list with this id. It is another list if the list refers to a style with its own list.
+   */
   function listOf(id: string): { id: string; list: List | undefined } {
     const list = lists.get(id);
     const numId = list?.styleLink === undefined ? undefined : styles.get(list.styleLink).numId;
@@ -138,7 +140,7 @@ function docxNumbering(lists: Map<string, List>, instances: Map<string, Instance
   }
 
   return {
-    /** Returns the label of a paragraph; undefined if it is in no list. */
+    /** Returns the label of a paragraph; undefined if the paragraph is in no list or its label is empty. */
     label(own: ListPlace, style: DocxStyle): Label | undefined {
       const numId = own.numId ?? style.numId;
       const instance = numId === undefined || numId === '0' ? undefined : instances.get(numId);
@@ -174,7 +176,7 @@ interface Counted {
   at: number;
 }
 
-/** Instances of one list share their count, unless an instance sets its own start. */
+/** Counts a paragraph. Instances of one list share the list's counts, unless an instance sets its own start. */
 function count({ values, begun }: Counts, { numId, instance, levels, at }: Counted): void {
   const own = instance.starts[at];
   const before = values[at];

@@ -2,7 +2,7 @@ export type { Part } from './office-xml.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Returns an attribute, whatever its prefix is. */
+/** Returns the value of an attribute with this name and any prefix. */
 export function valueOf(attributes: Attributes, name = 'val'): string | undefined {
   const usual = attributes[`w:${name}`];
   if (usual !== undefined) return usual;

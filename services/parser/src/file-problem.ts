@@ -23,7 +23,7 @@ export type Problem =
   | 'replaced'
   | 'gone';
 
-/** A problem of the file. The error does not quote the file's content. */
+/** A problem of a file that is read. The error does not quote the file's content. */
 export class FileProblem extends Error {
   override name = 'FileProblem';
   readonly problem: Problem;

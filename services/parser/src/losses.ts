@@ -1,20 +1,20 @@
-/** Content that is missing in a file's text, by kind; a label of the metric. */
+/** Content of a file that its parsed text lacks, by kind. The kind is a label of the metric of losses. */
 export type LossKind =
   /** Characters that are in the file but not in its text. */
   | 'characters'
   /** Text of page headers and footers. */
   | 'headersAndFooters'
-  /** Remarks beside the text. */
+  /** Comments, which stand beside the text. */
   | 'comments'
   /** Documents within the document. */
   | 'embeddedDocuments'
   /** Pages that are pictures. */
   | 'scannedPages'
-  /** Number of glyphs that their font does not map to characters. */
+  /** Glyphs that their font does not map to characters. */
   | 'unknownSigns'
-  /** Merged cells that do not all repeat their value. */
+  /** Values of merged cells. A value is not repeated in each cell of its range if the file has too many merged cells. */
   | 'repeatedValues'
-  /** Charts whose values the file does not hold. */
+  /** Values of charts, if the file does not contain these values. */
   | 'chartValues';
 
 export interface Loss {
@@ -23,7 +23,7 @@ export interface Loss {
   what: string;
 }
 
-/** Returns the loss for charts that were read without their values. */
+/** Returns a loss for this number of charts that were read without their values; none for 0. */
 export function lostValues(charts: number): Loss[] {
   if (charts === 0) return [];
   return [{ kind: 'chartValues', what: `values of ${counted(charts, 'chart')} not read: the file does not hold them` }];

@@ -11,19 +11,21 @@ export interface ReadText {
 
 export type MarkdownWriter = ReturnType<typeof markdownWriter>;
 
-/** Joins parts of a text. Throws `tooLong` soon after the limit is exceeded, so that an endless file does not fill memory. */
+/**
+ * Joins parts of a text. Throws FileProblem `tooLong` soon after the text exceeds the limit, so that an endless file does not fill memory.
+ */
 export function markdownWriter(maxCharacters: number) {
   const parts: string[] = [];
   let length = 0;
   return {
-    /** Length in UTF-16 code units. */
+    /** Length of the text so far, in UTF-16 code units. */
     get length() {
       return length;
     },
     append(text: string): void {
       const clean = storable(text);
       length += clean.length;
-      // A character has at most two code units.
+      // The length in code units is at most twice the number of characters.
       if (length > 2 * maxCharacters) throw new FileProblem('tooLong');
       parts.push(clean);
     },

@@ -12,7 +12,10 @@ const localHeaderBytes = 30;
 
 export type OfficeArchive = Awaited<ReturnType<typeof openOfficeArchive>>;
 
-/** Opens an archive whose parts are unpacked within limits. @throws FileProblem before anything is unpacked */
+/**
+ * Opens an archive. Its parts are unpacked within limits.
+ * @throws FileProblem if the bytes are no valid archive of this type, or would exceed the limits; no part is unpacked then
+ */
 export async function openOfficeArchive(
   bytes: Buffer,
   type: 'docx' | 'xlsx',

@@ -2,14 +2,14 @@ import { posix } from 'node:path';
 import type { OfficeArchive } from './office-archive.ts';
 import { readXml } from './office-xml.ts';
 
-/** The parts that a part has relationships with, by the id of the relationship. */
+/** The targets of a part's relationships, by the id of the relationship. */
 export type Targets = Map<string, { type: string; part: string }>;
 
 export function partOf(targets: Targets, wanted: string): string | undefined {
   return [...targets.values()].find(({ type }) => type === wanted)?.part;
 }
 
-/** Reads the relationships of a part; with '' as the source, those of the package. */
+/** Reads the relationships of the part `source`; the relationships of the whole package if `source` is ''. */
 export async function readTargets(archive: OfficeArchive, source: string): Promise<Targets> {
   const targets: Targets = new Map();
   const folder = posix.dirname(`/${source}`);
@@ -26,8 +26,8 @@ export async function readTargets(archive: OfficeArchive, source: string): Promi
 }
 
 /**
- * Returns the possible part names of a target. Some programs write backslashes in paths, or percent-encode names in relationships but not
- * in the archive.
+ * Returns the part names that a relationship's target may mean. Some programs write backslashes in paths, or percent-encode names in
+ * relationships but not in the archive.
  */
 function partNames(folder: string, target: string): string[] {
   const path = target.replaceAll('\\', '/');

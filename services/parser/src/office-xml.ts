@@ -2,24 +2,24 @@ import { SaxesParser } from 'saxes';
 import { FileProblem } from './file-problem.ts';
 import { decodedXml } from './xml-encoding.ts';
 
-/** Handlers get names without the prefix. */
+/** Functions that are called while a part is read. The element names that they get have no prefix. */
 export interface XmlHandlers {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   text?: (text: string) => void;
   close?: (name: string) => void;
 }
 
-/** Receives the events of a part before the reader does. */
+/** Counts the text of a part. Its handlers are called before those of the part's reader. */
 export type TextCounter = Required<XmlHandlers>;
 
 export interface Part {
   chunks: AsyncIterable<Buffer>;
-  /** Counts the content of the part, including content that its reader ignores. */
+  /** Counts the text of the part, including text that the reader of the part ignores. */
   counter?: TextCounter;
 }
 
 const maxDepth = 2_000;
-/** Elements that later versions of Office, or other programs, add. */
+/** The element that holds additions by later versions of Office or by other programs. */
 const extensions = 'extLst';
 
 /**

@@ -25,9 +25,12 @@ export interface ParseDocumentJob {
 
 export const parseKind = 'parser.parse';
 
-/** A file that ends its reader or this process this many times is FAILED. */
+/** If every one of this many attempts to read a file ends the reader or this process, the document is FAILED. */
 const maxAttempts = 5;
-/** Grace time in ms. Most documents are parsed within it; another process starts the others again. */
+/**
+ * Time in ms that jobs have to end when this process stops. Most documents are parsed within it. Another process parses the other documents
+ * again.
+ */
 const stopGraceMs = 5_000;
 const waitAfter = backoff({ firstMs: 1_000, maxMs: 30_000, jitter: true });
 const completeTimeoutMs = 60_000;
@@ -46,7 +49,7 @@ export function parseJob(ports: Ports, config: ParserConfig): JobDeclaration {
       try {
         await parseDocument(ports, config, run);
       } catch (error) {
-        if (isDomainError(error, 'notFound')) return; // this version is obsolete
+        if (isDomainError(error, 'notFound')) return; // knowledge no longer waits for this version of the document
         if (!isDomainError(error, 'unavailable')) throw error;
         await waitAndRetry(ports, run, error);
       }
@@ -103,7 +106,7 @@ async function readDocument(
     const options = { ifMatch: objectEtag, maxBytes: maxFileBytes };
     try {
       const { bytes } = await readObject(tenantObjects(objects, tenantId), objectKey, options);
-      // During a PUT, some stores return the old object's size with the new one's ETag.
+      // While an object is replaced, some stores return the old object's size with the new object's ETag.
       if (BigInt(bytes.length) !== sizeBytes) throw new FileProblem('replaced');
       return bytes;
     } catch (error) {
@@ -123,7 +126,7 @@ async function* partsOf({ documentId, version }: ParseDocumentJob, { text, pageS
   }
 }
 
-/** Uses up no attempt: an outage is no fault of the document. */
+/** Retries the job later. This uses up no attempt, because an outage is no fault of the document. */
 async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: Error): Promise<void> {
   const waits = (run.data.waits ?? 0) + 1;
   const delayMs = Math.round(waitAfter(waits));
@@ -131,10 +134,7 @@ async function waitAndRetry(ports: Ports, run: JobRun<ParseDocumentJob>, error: 
   await run.retryLater({ ...run.data, waits }, delayMs);
 }
 
-/**
- * Fails a document whose every attempt crashed this process or its reader. While knowledge is unavailable, the job
- * retries.
- */
+/** Fails a document if each attempt to parse it crashed this process or its reader. The job retries while knowledge is unavailable. */
 async function failExhausted({ knowledge, metrics }: Ports, failed: TenantJob<ParseDocumentJob>): Promise<undefined> {
   const { documentId, version } = failed.data;
   try {

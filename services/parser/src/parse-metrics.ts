@@ -20,7 +20,7 @@ export function parseMetrics(metrics: Metrics) {
     outcome: (type: FileType, outcome: 'parsed' | Problem) => documents.add({ type, outcome }),
     loss: (type: FileType, kind: LossKind) => losses.add({ type, kind }),
     endedItsReaders: () => documents.add({ type: 'unknown', outcome: 'endedItsReaders' }),
-    /** Returns a function to call when the reading ends. */
+    /** Starts to measure a reading. Returns the function to call when the reading ends. */
     read: (type: FileType) => durations.startTimer({ type }),
   };
 }

@@ -1,24 +1,26 @@
 import { entriesOf } from './pdf-glossary.ts';
 import type { Row, Segment } from './pdf-rows.ts';
 
-/** A line of a page as it is read. */
+/** A line of a page. Lines are listed in reading order. */
 export type Line = Segment;
 
-/** Maximum distance of rows in one block of columns, in font sizes. */
+/** Maximum distance between two neighbouring rows in one block of columns, in font sizes. */
 const maxRowGap = 3;
 const maxColumns = 4;
 /**
- * Minimum width of a gap between columns, in font sizes. It is larger for two rows, which may have a wide space at the same place
- * by chance.
+ * Minimum width of a gap between columns, in font sizes. It is larger for a block of two rows, because two rows may have a wide space at
+ * the same place by chance.
  */
 const gutter = { ofTwoRows: 1.5, ofMore: 0.9 };
-/** Minimum share of a column's lines, without the first, that begin in lower case or in a script without case. */
+/**
+ * A column can be prose only if at least this share of its lines, not counting the first, begins in lower case or in a script without case.
+ */
 const proseShare = 0.3;
 const wordsOfProse = 2.5;
 
 /**
- * Converts the rows of a page to lines. Where columns of prose were written row by row, reads each column from top to bottom. Table rows
- * also have gaps, but they are not reordered, and neither are terms with their definitions.
+ * Converts the rows of a page to lines. If a PDF lists columns of prose row by row, reads each column from top to bottom. The rows of
+ * tables, and of terms with their definitions, also have gaps, but are not reordered.
  */
 export function linesOf(rows: Row[]): Line[] {
   const lines: Line[] = [];
@@ -90,7 +92,9 @@ function continues(row: Row, before: Row, size: number): boolean {
   return gap > 0 && gap < maxRowGap * size && row.segments.every((each) => Math.abs(each.size - size) < 0.2 * size);
 }
 
-/** Returns the column of a segment and the gaps around the column; -1 if the segment overlaps a gap. */
+/**
+ * Returns the index of a segment's column, or -1 if the segment overlaps a gap. Narrows the gaps on both sides of the segment to its edges.
+ */
 function place(segment: Segment, gaps: { from: number; to: number }[]): number {
   let column = 0;
   for (const gap of gaps) {

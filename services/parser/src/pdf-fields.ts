@@ -1,6 +1,6 @@
 import type { Row, Segment } from './pdf-rows.ts';
 
-/** An annotation of pdf.js, as far as it is used. */
+/** The properties of a pdf.js annotation that are used here. */
 export interface Annotation {
   subtype?: string;
   rect?: number[];
@@ -32,7 +32,7 @@ export interface Field {
 
 /** Flags of annotations that are hidden or not shown on the screen. */
 const hiddenFlags = 2 | 32;
-/** If a page has more fields than this, they follow its text instead of being placed inside it. */
+/** If a page has more fields than this, the fields follow the page's text instead of being placed inside it. */
 const maxPlaced = 2_000;
 const usualSize = 10;
 
@@ -85,7 +85,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\r\n?/gu, '\n').trim() : '';
 }
 
-/** Inserts a page's fields into its rows: beside the label on the same baseline, or below the row above them. */
+/**
+ * Inserts a page's fields into its rows. A field joins the row whose baseline it covers, such as the row of its label. Without such a row,
+ * it follows the nearest row above it.
+ */
 export function withFields(rows: Row[], fields: Field[]): Row[] {
   if (fields.length > maxPlaced) return [...rows, ...fields.map((field) => rowOf(field, true))];
   const places = rows.map(({ segments }) => ({
@@ -117,7 +120,7 @@ function nearest<T>(values: T[], distance: (value: T) => number | undefined): nu
   return found?.at;
 }
 
-/** Returns the distance of a baseline from the field's first line; undefined outside the field. */
+/** Returns the distance between a row's baseline and the field's first line; undefined if the baseline is outside the field. */
 function besideBy({ bottom, top }: Field, y: number, size: number): number | undefined {
   if (y < bottom - 0.5 * size || y > top - 0.2 * size) return undefined;
   const isTall = top - bottom > 2.5 * size;

@@ -3,7 +3,10 @@ import type { Segment } from './pdf-rows.ts';
 /** The cells of a row in reading order; undefined for a column without text in this row. */
 type Cells = (Segment | undefined)[];
 
-/** Minimum share of rows without a term, up to the last term. Such rows continue a definition; columns of prose have fewer of them. */
+/**
+ * Minimum share of rows without a term, among the rows down to the last term. A row without a term continues a definition. Columns of prose
+ * have fewer rows whose first column is empty.
+ */
 const meaningAlone = 0.3;
 const fewestTerms = 3;
 const longestHeader = 2;
@@ -31,14 +34,14 @@ export function entriesOf(rows: Cells[]): Segment[] | undefined {
   });
 }
 
-/** Returns the rows in which an entry begins. */
+/** Returns the indexes of the rows in which an entry, a term with its definition, begins. */
 function startsOf(rows: Cells[]): number[] | undefined {
   const withTerm = rows.flatMap(([term], n) => (term ? [n] : []));
   if (withTerm[0] === 0 && (hasGapsOfTerms(rows, withTerm) || hasTermsAlone(rows, withTerm))) return withTerm;
   return commonStarts(rows);
 }
 
-/** Reports whether terms stand only beside the first line of definitions with several lines. */
+/** Reports whether enough rows have no term. In a list of terms, a definition of several lines has its term only beside the first line. */
 function hasGapsOfTerms(rows: Cells[], withTerm: number[]): boolean {
   const down = rows.slice(0, (withTerm.at(-1) ?? 0) + 1);
   if (down.some(([, meaning]) => !meaning)) return false;
@@ -57,7 +60,10 @@ function hasTermsAlone(rows: Cells[], withTerm: number[]): boolean {
   return terms.length >= fewestTerms && terms.every((text) => termAlone.test(text) && !punctuation.test(text));
 }
 
-/** Returns the rows in which both columns begin a sentence. Undefined if a single column begins one anywhere, as columns of prose do. */
+/**
+ * Returns the indexes of the rows in which both columns begin a sentence. Returns undefined if only one column begins a sentence in any
+ * row, as happens in columns of prose.
+ */
 function commonStarts(rows: Cells[]): number[] | undefined {
   const starts = [0];
   let above = '';

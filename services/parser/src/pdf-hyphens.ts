@@ -1,10 +1,10 @@
 const hyphenAtEnd = /[\p{L}\p{M}\p{N}][-\u2010\u2011\u00ad]$/u;
 const isolated = /\s/u;
-/** Words after a hyphen as in `pre- and post-`, where the hyphen does not split a word. */
+/** Conjunctions that follow a hyphen as in `pre- and post-`; this hyphen does not split a word. */
 const conjunction = /^(?:and|or|und|oder|bzw\.?|et|ou|y|o|e|to|bis|en|of)$/u;
-/** Word parts that are usually followed by a hyphen, and rarely begin a longer word. */
+/** First parts of hyphenated words. They are rarely the beginning of a word without a hyphen. */
 const firstParts = new Set(['well', 'self', 'non', 'ex', 'quasi', 'vice', 'half']);
-/** Both parts of a word that keeps its hyphen: numbers, and compounds with two equal vowels at the hyphen. */
+/** Words that keep their hyphen: numbers, compounds with two equal vowels at the hyphen, and compounds such as `long-term`. */
 const hyphenated = [
   /^(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?:one|two|three|four|five|six|seven|eight|nine|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)s?$/u,
   /^(?:anti|semi|multi)-i/u,
@@ -14,7 +14,7 @@ const suffix = /^(?:ness|ish|less|hood|being|ence)/u;
 const word = /[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)*/gu;
 
 export interface WordsOf {
-  /** Reports whether the document contains this word in lower case elsewhere within a line. */
+  /** Reports whether the document contains this word, given in lower case, within a line. */
   has(word: string): boolean;
 }
 

@@ -2,7 +2,7 @@ import { heading, plainText } from './markdown.ts';
 import type { Line } from './pdf-columns.ts';
 import { joinedAtHyphen, type WordsOf, wordsOf } from './pdf-hyphens.ts';
 
-/** Minimum font size of headings of the first, second and third level, in body font sizes. */
+/** Minimum font size of headings of the first, second and third level, as a multiple of the body text's font size. */
 const headingFactors = [1.7, 1.35, 1.15];
 const longestHeading = 200;
 /** Maximum gap between lines of one paragraph, as a multiple of the usual line distance. */
@@ -17,8 +17,8 @@ const numbered = /^(?:\p{N}+[.)]|\p{N}+\.\p{N}|[•◦▪‣●○■∙·–—
 const sentenceEnd = /[.!?:;。！？：…]["'”’»)\]]*$/u;
 
 /**
- * Writes the lines of each page as Markdown. Headings are found by font size, and paragraphs by the distance of lines. Words split at a
- * line end are joined.
+ * Returns a function that writes the lines of a page as Markdown. Headings are recognized by font size, and paragraphs by the distance
+ * between lines. Words split at a line end are joined.
  */
 export function writerOfPages(pages: Line[][]): (lines: Line[]) => string {
   const bodySize = bodySizeOf(pages);
@@ -48,7 +48,7 @@ function gapsOf(lines: Line[]): number[] {
   });
 }
 
-/** Returns the most frequent distance, or the smallest of several; undefined if there are too few distances. */
+/** Returns the most frequent distance; the smallest one if several are equally frequent; undefined if there are too few distances. */
 function lineDistance(gaps: number[]): number | undefined {
   if (gaps.length < fewestGaps) return undefined;
   const counts = new Map<number, number>();
@@ -107,7 +107,8 @@ function beginsParagraph(line: Line, { text, last }: Block, distance: number): b
   const gap = last.y - line.y;
   const size = Math.max(line.size, last.size);
   if (gap > -0.5 * size) return gap > paragraphGap * distance * size;
-  // A line further up, such as the first line of the next column, continues the paragraph if it continues the sentence.
+  // A line that is higher on the page than the last line, such as the first line of the next column, continues the paragraph if it
+  // continues the sentence.
   return sentenceEnd.test(text) || !/^\p{Ll}/u.test(line.text);
 }
 

@@ -2,22 +2,19 @@ import type { getDocumentProxy } from 'unpdf';
 
 export type PdfPage = Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentProxy>>['getPage']>>;
 
-/**
- * The visible content of a page without text. `stamped`: a scan with a few words of text, such as a stamp or a page
- * number.
- */
+/** What a page without text shows. `stamped`: a scan on a page that also has a few words of text, such as a stamp or a page number. */
 export type Picture = 'stamped' | 'blank' | 'scanned' | 'drawn' | 'unreadable';
 
-/** Minimum share of a page without text that a scan covers. A smaller picture is a logo or a line. */
+/** A scan covers at least this share of a page without text. A smaller picture is a logo or a line. */
 const scanShare = 0.1;
-/** Minimum share that a scan covers on a page with a few words of text, where a smaller picture is only an illustration. */
+/** A scan covers at least this share of a page with a few words of text. A smaller picture is only an illustration. */
 const scanShareBesideText = 0.5;
 /** A page with fewer shapes than this counts as blank. */
 const fewestShapes = 30;
 
 /**
- * Classifies a page by its operators. The page was opened with `maxImageSize`, so its pictures are not decoded and only their positions are
- * known.
+ * Classifies a page without text by its drawing operators. pdf.js was opened with `maxImageSize`, so pictures are not decoded and only
+ * their positions are known.
  */
 export async function pictureOn(page: PdfPage, operators: Record<string, number>): Promise<Picture> {
   const { fnArray, argsArray } = await page.getOperatorList();
@@ -44,8 +41,8 @@ export async function pictureOn(page: PdfPage, operators: Record<string, number>
 }
 
 /**
- * Reports whether one picture covers most of a page. Pictures are not decoded, so a picture appears only as a transformation without other
- * operators.
+ * Reports whether one picture covers most of a page. Pictures are not decoded: a picture appears as a transformation that no drawing
+ * operator follows.
  */
 export async function isMostlyPicture(page: PdfPage, operators: Record<string, number>): Promise<boolean> {
   const { fnArray, argsArray } = await page.getOperatorList();

@@ -12,8 +12,8 @@ export interface TextItem {
 }
 
 /**
- * A text within a row, without a gap as wide as a letter. Positions are in points along and across the writing
- * direction.
+ * A text within a row that has no gap of a font size or more. Positions are in points: `start` and `end` along the writing direction, `y`
+ * across it.
  */
 export interface Segment {
   text: string;
@@ -31,7 +31,7 @@ export interface Row {
 }
 
 interface Run extends Segment {
-  /** The position among the texts of the row in file order. */
+  /** The index of this text among the texts of its row, in file order. */
   order: number;
   /** Whether the file has a space before this text. */
   spaceBefore: boolean;
@@ -42,10 +42,13 @@ interface Run extends Segment {
 const segmentGap = 1;
 /** A gap wider than this, in font sizes, is a space between words. */
 const wordGap = 0.15;
-/** Maximum offset of a text that is drawn twice to look bold. */
+/** Some files draw a text twice to make it look bold: maximum offset between the two, in font sizes. */
 const boldOffset = 0.2;
 const nextRow = 0.2;
-/** Minimum overlap of two texts in one row, as a share of the smaller text's height. A superscript overlaps this much. */
+/**
+ * If two texts overlap vertically by at least this share of the smaller one's height, they are in one row. A superscript overlaps this
+ * much.
+ */
 const rowOverlap = 0.5;
 /** Depth of letters below the baseline, in font sizes. */
 const descent = 0.2;
@@ -78,17 +81,17 @@ export function rowsOf(items: TextItem[], isVertical: (fontName: string) => bool
   return rows;
 }
 
-/** Shapes of Arabic letters within a word, and ligatures of them. Some fonts map glyphs to these instead of the letters. */
+/** Shapes of Arabic letters within a word, and ligatures of such shapes. Some fonts map glyphs to these shapes and not to the letters. */
 const presentationForms = /[\ufb50-\ufdff\ufe70-\ufefc]+/gu;
 
 function lettersOf(text: string): string {
-  // A vowel sign without a letter is placed on a space.
+  // Normalization puts a space before a vowel sign that has no letter.
   return text.replaceAll(presentationForms, (forms) => forms.normalize('NFKC').replaceAll(/ (?=\p{M})/gu, ''));
 }
 
 /**
- * Reports whether a text begins a new row that pdf.js does not report. pdf.js joins lines of two close columns, and reports no line end at
- * the border of a form (a content stream that the page draws, such as a filled field or a stamp).
+ * Reports whether a text begins a new row although pdf.js reported no line end before it. pdf.js joins the lines of two close columns. It
+ * also reports no line end at the border of a form: a content stream that the page draws, such as a filled field or a stamp.
  */
 function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
   const distance = Math.abs(place.y - before.y);
@@ -99,7 +102,7 @@ function isNextRow(place: Omit<Segment, 'text'>, before: Run): boolean {
   return distance > size || Math.max(place.start - before.end, before.start - place.end) < segmentGap * size;
 }
 
-/** Returns the overlap of two texts in height, from below the baseline to the top of a capital. */
+/** Returns the vertical overlap of two texts. A text's height reaches from below its baseline to the top of a capital letter. */
 function overlapOf(a: Omit<Segment, 'text'>, b: Omit<Segment, 'text'>): number {
   const top = Math.min(a.y + (1 - descent) * a.size, b.y + (1 - descent) * b.size);
   return top - Math.max(a.y - descent * a.size, b.y - descent * b.size);
@@ -124,7 +127,7 @@ function rowOf(runs: Run[]): Row {
 
 const rightToLeftPart = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*)/u;
 
-/** pdf.js treats a few words as part of a right-to-left line if one of the words is right-to-left. */
+/** Restores the left-to-right order of a text. pdf.js returns a few words in right-to-left order if one of them is right-to-left. */
 function inLeftToRightOrder(text: string): string {
   const parts = text.split(rightToLeftPart).map((part) => part.trim());
   return parts
@@ -143,7 +146,7 @@ function isRightToLeft(runs: Run[]): boolean {
   return 2 * count > (text.match(otherLetters)?.length ?? 0);
 }
 
-/** Orders the texts of a row from right to left. Left-to-right texts between them, such as a number of several words, keep their order. */
+/** Orders the texts of a row from right to left. Consecutive left-to-right texts, such as the parts of a number, keep their own order. */
 function inRightToLeftOrder(runs: Run[]): Run[] {
   const ordered: Run[] = [];
   let others: Run[] = [];
@@ -167,8 +170,8 @@ const mark = /^[^\p{L}\p{N}\p{Sc}%]+$/u;
 const marksBefore = /^(?:[,;:!?]|\.(?!\p{L}))+(?=.)/u;
 
 /**
- * Orders left-to-right texts within a right-to-left row. Punctuation at their ends belongs to the row: the full stop of a sentence that
- * ends with a number is drawn to the left of the number.
+ * Orders consecutive left-to-right texts within a right-to-left row. Punctuation before and after them follows the row's order: if a
+ * sentence ends with a number, its full stop is drawn to the left of the number.
  */
 function withMarksOfRow(runs: Run[]): Run[] {
   const first = runs.findIndex(({ text }) => !mark.test(text));
@@ -213,16 +216,16 @@ function joined(runs: Run[], inRightToLeft: boolean): Segment[] {
   return segments;
 }
 
-/**
- * Reports whether there is a space between a left-to-right text and the one before it. In a right-to-left row, the row then continues to
- * their left.
- */
+/** In a right-to-left row, reports whether two consecutive left-to-right texts have a space between them. */
 function isApartFromLeft(run: Run, before: Run | undefined): boolean {
   if (!before || before.rightToLeft || run.rightToLeft) return false;
   return run.start - before.end > wordGap * run.size;
 }
 
-/** Reports whether a form's text overlaps another text; they are then two words. Accents and kerned letters overlap less. */
+/**
+ * Reports whether a text, such as the text of a form, is drawn over the text before it. The two are then separate words. Accents and kerned
+ * letters overlap less.
+ */
 function isDrawnOver(run: Run, { end }: Segment): boolean {
   return end - run.start > run.size && run.text.length > 1;
 }

@@ -49,16 +49,18 @@ const ligatures: Record<string, string> = { '\uf001': 'fi', '\uf002': 'fl' };
 
 interface Counts {
   characters: number;
-  /** Control characters and replacement characters. Private characters do not count, because the font does map the glyph to them. */
+  /**
+   * Number of control characters and replacement characters. Private characters do not count, because the font does map the glyph to them.
+   */
   unnamed: number;
   tex: number;
-  /** Number of lower-case letters. Glyph numbers of Latin text that are misread as characters contain very few. */
+  /** Number of lower-case letters. It is very small if glyph numbers of Latin text were misread as characters. */
   smallLetters: number;
 }
 
 /**
- * Maximum share of unnamed characters of a font on a page. Beyond it, if there are few lower-case letters, the font's
- * other characters are not trusted either.
+ * Maximum share of unnamed characters of a font on a page. Above this share, if there are few lower-case letters, the font's other
+ * characters are not trusted either.
  */
 const unmappedShare = 0.04;
 const readableShare = 0.5;
@@ -109,13 +111,13 @@ function withoutOdd(str: string, isTex: boolean) {
   return { text, unknown };
 }
 
-/** Adobe's private codes of old-style figures and small capitals. */
+/** Decodes Adobe's private codes for old-style figures and small capitals. */
 function ofAdobe(sign: string): string | undefined {
   if (/[\uf730-\uf739\uf761-\uf77a]/u.test(sign)) return String.fromCharCode(sign.charCodeAt(0) - 0xf7_00);
   return undefined;
 }
 
-/** Symbol fonts repeat the code points of ASCII in a private block. */
+/** Converts a sign of a symbol font. Symbol fonts repeat the code points of ASCII in a private block. */
 function fromSymbol(sign: string): string {
   return String.fromCharCode(sign.charCodeAt(0) - 0xf0_00);
 }

@@ -2,8 +2,8 @@ const spaced = /^\S(?: \S)+$/u;
 const fewestLetters = 4;
 
 /**
- * Removes the spaces that pdf.js inserts between widely spaced letters (`H E A D L I N E`). pdf.js returns each such word as a text of its
- * own. A row of single letters in alphabetical order, such as an index, is not changed.
+ * Removes the spaces that pdf.js inserts between widely spaced letters (`H E A D L I N E`). pdf.js returns each such word as a separate
+ * text. A row of single letters in alphabetical order, such as an index, is not changed.
  */
 export function withoutLetterSpacing<T extends { text: string }>(runs: T[]): T[] {
   if (!runs.some(({ text }) => isWord(text))) return runs;

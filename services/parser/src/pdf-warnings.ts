@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Counts of content that pdf.js skipped while it read a file. pdf.js reports such content only to the console. */
 export interface GivenUp {
   fonts: number;
-  /** Number of pages that end early because of an error. */
+  /** Number of pages whose text ends early because of an error. */
   pages: number;
 }
 

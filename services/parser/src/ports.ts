@@ -8,7 +8,7 @@ import type { ParseMetrics } from './parse-metrics.ts';
 
 export interface Ports {
   database: Database;
-  /** The object store of all tenants; use `tenantObjects`. */
+  /** The object store, with the objects of all tenants. Use it only through `tenantObjects`. */
   objects: ObjectStore;
   knowledge: Pick<RpcClient<KnowledgeServiceDefinition>, 'beginDocument' | 'completeDocument' | 'failDocument'>;
   reader: DocumentReader;

@@ -24,15 +24,15 @@ const lenient = {
 };
 
 const sampleCharacters = 65_536;
-/** Maximum number of title lines. A longer list of single values is a table with one column. */
+/** Maximum number of title lines, which have one value each. If more lines have one value, the file is a table with one column. */
 const maxTitles = 20;
-/** Rows are written in batches of this many characters, because each written text is checked. */
+/** Minimum number of characters of a batch of rows. Each write first checks the text that it adds, so one write per row would be slow. */
 const batchCharacters = 65_536;
 
-/** Number of records in which the header is searched. */
+/** Number of records, from the first, in which the header is searched. */
 const maxHeld = 40;
 
-/** Writes a file as one table. The first record is the header, unless a title or other lines come before it; those are kept as text. */
+/** Converts a CSV file to one table. Lines before the header, such as a title, are kept as text. */
 export function readCsv(bytes: Buffer, { maxCharacters }: ReadLimits): ReadText {
   const { text, delimiter } = sniffed(withLineFeeds(utf8Of(bytes).toString()));
   const scanned = tableWriter(maxCharacters);
@@ -102,7 +102,9 @@ function tableWriter(maxCharacters: number) {
   };
 }
 
-/** Formats a record above the table: a name with its value as `Account: DE12`, otherwise the words of a title. */
+/**
+ * Formats a record above the table. Two values are a name and its value: `Account: DE12`. Otherwise the values are the words of a title.
+ */
 function lineOf(record: string[]): string {
   const [name = '', ...values] = record.map((cell) => cell.trim()).filter((cell) => cell !== '');
   return values.length === 1 ? `${name.replace(/:$/u, '')}: ${values[0]}` : [name, ...values].join(' ');
@@ -117,7 +119,7 @@ function headerAmong(records: string[][]): number {
   const first = widths.findIndex((width, at) => width === widest && widths[at + 1] === widest);
   if (widest <= 2 || first <= 0 || first > maxTitles || widths.slice(0, first).some((width) => width > 2))
     return afterTitles;
-  // A header that lacks the name of its first column is followed by data, which has quantities.
+  // The widest record is the header only if it names each column and if a record with quantities, which is data, follows.
   const hasQuantities = records.slice(first + 1).some((record) => record.some((cell) => isQuantity(cell.trim())));
   const isFull = records[first]?.slice(0, widest).every((cell) => !isBlank(cell));
   return isFull && isHeader(records[first]) && hasQuantities ? first : afterTitles;
@@ -141,7 +143,7 @@ function sniffed(text: string): { text: string; delimiter: string } {
   return { text, delimiter: delimiterOf(sample.slice(0, cut) || sample) };
 }
 
-/** Returns the delimiter that occurs equally often in most lines; a comma if there is none. */
+/** Returns the delimiter that occurs equally often in most lines; a comma if no delimiter does. */
 export function delimiterOf(sample: string): string {
   const lines = sample
     .replaceAll(/"(?:[^"]|"")*"/gu, '')

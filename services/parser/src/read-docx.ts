@@ -65,8 +65,8 @@ interface Note {
 }
 
 /**
- * Placeholders for references to notes, which no XML can contain. They are replaced once all notes have numbers, because notes may refer to
- * each other.
+ * Placeholders for references to notes. Their `\0` cannot occur in XML. They are replaced when all notes are read, because notes may refer
+ * to each other.
  */
 const placeholders = /\0([a-z]+) ([^\0]*)\0/gu;
 
@@ -181,7 +181,7 @@ function blockWriter(writer: MarkdownWriter) {
   };
 }
 
-/** The prefix of a Markdown list item. */
+/** The label of a numbered item in a Markdown list. */
 const isItemNumber = /^\d{1,9}[.)]$/u;
 
 /** Counts, independently of the reader, the characters that the document shows in its text, notes and drawings. */
@@ -223,7 +223,7 @@ function lossesOf(story: Story, { shown, given }: Compared, notes: { seen: numbe
 const comparedLines = 50;
 const comparedCharacters = 500;
 
-/** Finds content that is omitted because it is not part of the body. A header that only repeats text of the body is not a loss. */
+/** Finds content outside the body, which the text omits. A header or footer that only repeats text of the body is not a loss. */
 async function lossesBeside(archive: OfficeArchive, targets: Targets, { text, ...about }: About & { text: string }) {
   const lines = new Map<string, number>();
   let comments = 0;

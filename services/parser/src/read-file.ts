@@ -19,8 +19,8 @@ const readersOnDemand: Record<FileType, () => Promise<Read>> = {
 };
 
 /**
- * Reads a file's text and appends a line for each loss. @throws FileProblem for a file that cannot be read, whatever error its library
- * throws
+ * Reads a file's text and appends a line for each loss.
+ * @throws FileProblem if the file cannot be read; an error of the file type's library becomes its cause
  */
 export async function readFile({ type, bytes }: FileToRead, limits: ReadLimits): Promise<ReadText> {
   const read = await readersOnDemand[type]();

@@ -17,16 +17,16 @@ interface Page {
   lines: Line[];
   /** Number of glyphs that no font maps to a character. */
   unknown: number;
-  /** What is visible on a page without text, or with a few words of text. Undefined for other pages. */
+  /** What is visible on a page without text, or with a scan and a few words of text. Undefined for other pages. */
   picture: Picture | undefined;
 }
 
-/** Maximum characters of a stamp, a page number or a fax header. */
+/** A page whose text has at most this many characters may be a scan with a stamp, a page number or a fax header. */
 const fewCharacters = 100;
 /** How many pages are read at once; reading one by one takes a tenth more processor time. */
 const pagesAtOnce = 16;
 
-/** Reads a PDF's text by page. Lines in a larger font become headings; tables are never guessed. */
+/** Reads a PDF's text by page. Lines in a larger font become headings. Tables are not recognized. */
 export function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   return countingGivenUp((givenUp) => readPages(bytes, limits, givenUp));
 }
@@ -80,16 +80,16 @@ async function readPages(bytes: Buffer, { maxCharacters, maxPages }: ReadLimits,
   }
 }
 
-/** Data files of pdf.js: the character maps of Chinese, Japanese and Korean font encodings. */
+/** Options of pdf.js. `cMapUrl` is the folder with the character maps of Chinese, Japanese and Korean font encodings. */
 const options = {
   // Warnings are enabled, because they are counted.
   verbosity: 1,
   cMapUrl: fileURLToPath(new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json'))),
   cMapPacked: true,
   useWorkerFetch: false,
-  // Fonts that are not embedded in the file are not needed, because nothing is drawn.
+  // The standard fonts are not loaded, because nothing is drawn.
   standardFontDataUrl: undefined,
-  // Pictures are not decoded.
+  // With this maximum size, no picture is decoded.
   maxImageSize: 0,
 };
 

@@ -14,8 +14,8 @@ import { type Book, readBook, richText } from './xlsx-book.ts';
 import { cellText } from './xlsx-values.ts';
 
 /**
- * Reads a workbook as a section with a table for each visible sheet. Numbers are written as displayed, formulas as their values, and dates
- * in ISO format.
+ * Reads a workbook. Each visible sheet becomes a section with a table. Numbers are written as displayed, formulas as their values, and
+ * dates in ISO format.
  */
 export async function readXlsx(bytes: Buffer, limits: ReadLimits): Promise<ReadText> {
   const opened = await openOfficeArchive(bytes, 'xlsx', limits);
@@ -173,7 +173,7 @@ function sheetCells(maxCharacters: number) {
       if (ranges.length < maxRanges) ranges.push(range);
       else hasAllRanges = false;
     },
-    /** Writes the columns that have a value. @returns false if there are too many merged cells to repeat the value in all */
+    /** Writes the columns that have a value. @returns false if there are too many merged cells to repeat the value in all of them */
     writeTable(writer: MarkdownWriter): boolean {
       const shown = [...used].toSorted((a, b) => a - b);
       const places = new Map(shown.map((column, place) => [column, place]));

@@ -28,23 +28,27 @@ export type ReaderProcess = ReturnType<typeof startReaderProcess>;
 /** V8's share of the memory limit; buffers are outside its heap. */
 const heapShare = 0.75;
 /**
- * Share of the memory limit below which V8 does not collect old objects. Constant collection would take a fifth of a PDF's processor time.
+ * Share of the memory limit up to which V8 does not collect old objects. Otherwise V8 would collect all the time, which would take a fifth
+ * of a PDF's processor time.
  */
 const uncollectedShare = 0.375;
 /**
- * Size of each half of V8's space for new objects. By default the halves grow to 128 MB, which saves no time and leaves less memory for
- * documents.
+ * Maximum size, in MB, of each half of V8's space for new objects. By default the halves grow to 128 MB, which saves no time and leaves
+ * less memory for documents.
  */
 const semiSpaceMb = 16;
 /** Nice value, so that requests have priority. At 5, a reader still gets a quarter of a busy processor. */
 const niceness = 5;
 
-/** Wall-clock limit as a multiple of the processor time limit: waiting for a processor does not make a file slow. */
+/**
+ * Wall-clock limit as a multiple of the processor time limit. It is much longer, so that a file does not count as slow because its reader
+ * waits for a processor.
+ */
 const longestWait = 10;
 
 /**
- * Starts a process without access to the network, writing, child processes, threads and code generation. It can read only the files of its
- * own code.
+ * Starts a process that cannot use the network, write files, generate code, or start child processes or threads. It can read only the files
+ * of its own code.
  */
 export function startReaderProcess(limits: ReadLimits) {
   const process = startTaskProcess<ReaderTask, ReaderAnswer>({
@@ -62,8 +66,11 @@ export function startReaderProcess(limits: ReadLimits) {
     },
     residentMb: () => residentMb(process.pid),
     /**
-     * Reads a file, one at a time. @throws FileProblem; the signal's reason; DomainError `unavailable` if the process did not start; Error
-     * if it ended
+     * Reads a file; a process reads one file at a time.
+     * @throws FileProblem if the file cannot be read
+     * @throws the signal's reason if the signal aborts
+     * @throws DomainError `unavailable` if the process did not start
+     * @throws Error if the process ended
      */
     async read(file: FileToRead, signal: AbortSignal): Promise<ReadText> {
       try {

@@ -1,14 +1,14 @@
 import { FileProblem } from './file-problem.ts';
 
 export interface Records {
-  /** Maximum size of a record; a larger one is `tooLong`. */
+  /** Maximum number of cells in a record. FileProblem `tooLong` if a record has more. */
   maxCells: number;
   write: (record: string[]) => void;
 }
 
 /**
- * Reads records several times as fast as csv-parse. Returns false if a quoted cell has no end or has text after its end; csv-parse must
- * then read the file.
+ * Reads records several times as fast as csv-parse. Returns false if a quoted cell has no closing quote, or has text after it. csv-parse
+ * must then read the file.
  */
 export function scanCsv(text: string, delimiter: string, { maxCells, write }: Records): boolean {
   const placeOf = (what: string, from: number) => {

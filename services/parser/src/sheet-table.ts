@@ -1,6 +1,8 @@
 import { type MarkdownWriter, oneLine, plainText, tableHead, tableRow } from './markdown.ts';
 
-/** A range of cells that are displayed as one. Rows and columns count from 1, and both ends are included. */
+/**
+ * A range of cells that are displayed as one cell. Rows and columns count from 1; the bottom row and the right column belong to the range.
+ */
 export interface MergedRange {
   top: number;
   left: number;
@@ -14,23 +16,23 @@ export interface Grid {
   rowNumbers: number[];
   /** The number of each column, ascending. */
   columns: number[];
-  /** Returns the values of a row by column index; '' for an empty cell. */
+  /** Returns a row's values, one for each of `columns`; '' for an empty cell. `row` is an index in `rowNumbers`. */
   valuesOf(row: number): string[];
 }
 
 /** Maximum number of cells visited to repeat the values of merged cells. A single range may cover all cells that a sheet can have. */
 export const maxMergedCells = 1_000_000;
-/** Rows are written in batches of this many characters, because each written text is checked. */
+/** Rows are written in batches of at least this many characters, because every write checks its text. */
 const batchCharacters = 65_536;
 const longestHeader = 5;
 const maxHeaderSpans = 1_000;
 const maxTitles = 20;
-/** Number of rows below the titles in which a table is searched. */
+/** A table must have a row with several values within this many rows below a title. */
 const rowsBelow = 20;
 
 /**
- * Writes the title lines of a table, then the table itself. Merged cells repeat their value, and headers of several rows are joined. Writes
- * row by row, so that a sparse sheet is abandoned as soon as its text exceeds the limit.
+ * Writes the title lines of a table, then the table. Each cell of a merged range gets the range's value. A header of several rows is joined
+ * to one row. Rows are written in batches, so that a sparse sheet is abandoned as soon as its text exceeds the limit.
  * @returns false if there are too many merged cells to repeat every value
  */
 export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<MarkdownWriter, 'append'>): boolean {
@@ -56,7 +58,7 @@ export function writeSheetTable(grid: Grid, ranges: MergedRange[], writer: Pick<
   return merged.isComplete;
 }
 
-/** A merged range as indexes of rows and columns of the grid, both ends included. */
+/** A merged range as indexes of the grid's rows and columns. The last row and the last column belong to it. */
 interface Span {
   firstRow: number;
   lastRow: number;
@@ -77,12 +79,12 @@ function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRang
       firstPlace: firstAtLeast(columns, range.left),
       lastPlace: firstAtLeast(columns, range.right + 1) - 1,
     };
-    // Only the first cell of a range has a value.
+    // Skips a range if the row or column of its first cell contains no value. The other cells of a range never have a value.
     if (rowNumbers[span.firstRow] !== range.top || columns[span.firstPlace] !== range.left) continue;
     const width = span.lastPlace - span.firstPlace + 1;
     const cells = (span.lastRow - span.firstRow + 1) * width;
     if (cells < 2) {
-      // The range's other cells are in no row or column with a value.
+      // Only one of the range's cells is in the grid, so no value is repeated.
       spans.push(span);
       continue;
     }
@@ -93,7 +95,7 @@ function mergedCells({ rowNumbers, columns, valuesOf }: Grid, ranges: MergedRang
     }
     spans.push(span);
     const text = valuesOf(span.firstRow)[span.firstPlace] ?? '';
-    // A cell that spans the whole table is a line of text, such as a title.
+    // A merged cell as wide as the table is a line of text, such as a title, so its value is not repeated.
     if (text === '' || (width === columns.length && span.firstRow === span.lastRow)) continue;
     for (let row = span.firstRow; row <= span.lastRow; row += 1) {
       const own = fills.get(row) ?? [];
@@ -149,7 +151,7 @@ function titleRows({ rowNumbers, columns, valuesOf }: Grid, spans: Span[]): numb
   }
 }
 
-/** Reports whether values look like column names: texts, of which some may be years. */
+/** Reports whether values look like column names: several texts, none of which is a quantity. A year is allowed. */
 export function looksLikeHeader(values: string[]): boolean {
   const shown = filledIn(values);
   return shown.length > 1 && shown.every((value) => !isQuantity(value));
@@ -162,7 +164,10 @@ export function isQuantity(value: string): boolean {
   return quantity.test(value) && !year.test(value);
 }
 
-/** Returns the last row of the header. A row with names below groups of columns continues the header; a row that may be data does not. */
+/**
+ * Returns the last row of the header. A row that names the columns below merged column names continues the header. A row that may be data
+ * does not.
+ */
 function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, spans: Span[]): number {
   let last = first;
   const lastCandidateRow = Math.min(rowNumbers.length - 1, first + longestHeader - 1);
@@ -190,8 +195,8 @@ function lastHeaderRow({ rowNumbers, columns, valuesOf }: Grid, first: number, s
       if (!isNamed) namesMore = true;
       return isNamed !== (next[place] !== '');
     });
-    // If the header has an empty corner, the next row may be the first data row. The next row is a header row only if quantities follow
-    // below it.
+    // If the next row names a column that has no name yet, such as the one below an empty corner, the next row may be data. It then belongs
+    // to the header only if quantities follow below it.
     return isComplete && (!namesMore || hasQuantitiesBelow(row + 1));
   }
 

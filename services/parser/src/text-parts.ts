@@ -1,4 +1,4 @@
-/** UTF-16 code units per part. Each takes at most three bytes in UTF-8, so a part is smaller than 1 MB. */
+/** UTF-16 code units per part. A code unit takes at most three bytes in UTF-8, so a part is smaller than 1 MB. */
 const partCodeUnits = 256 * 1_024;
 
 /** Splits a text into parts that can be sent separately. No part ends within a surrogate pair. */

@@ -5,24 +5,26 @@ import { readTargets } from './office-relations.ts';
 import { readXml, type TextCounter } from './office-xml.ts';
 import { unescaped } from './xlsx-text.ts';
 
-/** Counts visible characters: no blanks, and no hyphens that only mark a line break. */
+/** Counts visible characters. Whitespace does not count, and neither do soft hyphens, which only mark a possible line break. */
 export function visibleCharacters(text: string): number {
   return text.replaceAll(/[\s\u00ad]+/gu, '').length;
 }
 
-/** Counts of a part's text, as found in its XML. */
+/** Numbers of characters in a part's text, counted from its XML. */
 export interface TextCount {
   characters: number;
-  /** Number of characters in each note or comment, keyed like `footnote 2`. */
+  /** Number of characters in each note or comment. A key is the type and the id: `footnote 2`. */
   notes: Map<string, number>;
-  /** Keys of the notes and comments that visible text refers to, such as `footnote 2`. */
+  /** Keys, such as `footnote 2`, of the notes to which visible text refers. */
   references: Set<string>;
 }
 
-/** Elements whose text is not shown, in addition to field codes, copies and hidden runs. */
+/** Elements whose text is not shown. Field codes, second copies and hidden runs are not shown either. */
 const notShown = new Set(['del', 'moveFrom', 'docPartObj', 'rPh']);
 
-/** An open field. The text in its code is hidden once the code ends. */
+/**
+ * A field that has not ended. While its code is open, text is counted and also added to `held`; when the code ends, `held` is subtracted.
+ */
 interface CountedField {
   isCode: boolean;
   held: number;
@@ -80,7 +82,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
     if (hiding === field) hiding = undefined;
   }
 
-  /** Ends all field codes at the end of their paragraph. The text of an unfinished code remains counted. */
+  /** Ends all fields. Text that was counted as part of a code without an end remains counted. */
   function endFields(): void {
     fields.length = 0;
     hiding = undefined;
@@ -131,7 +133,7 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
       else if (name === 'r') runs.pop();
       else if (name === 'p') {
         paragraphs.pop();
-        // A paragraph in a text box or cell does not belong to a field around it.
+        // Fields end with the outermost paragraph; a paragraph in a text box or cell within it does not end them.
         if (paragraphs.length === 0) endFields();
       } else if (notes.has(name) && note !== undefined) {
         count.notes.set(note, count.characters - noteBefore);
@@ -143,13 +145,13 @@ export function textCounter(styles?: DocxStyles): TextCounter & { count: TextCou
   };
 }
 
-/** `t` of Word, of equations and of drawings; `v` of the points of charts. */
+/** XML elements that contain text: `t` in Word documents, equations and drawings; `v` for the points of charts. */
 const textNodes = new Set(['t', 'v']);
 
-/** Fewer missing characters are ignored, such as page numbers and characters that a reader joins or splits. */
+/** At most this many missing characters are ignored. They may be page numbers, or characters that a reader joins or splits. */
 export const traceCharacters = 20;
 
-/** Counts the characters of each part while its reader reads it. Parts that no reader has read are read when counted. */
+/** Counts the characters of each part while the part's reader reads it. `countOf` reads a part itself if no reader has read it. */
 export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
   const counts = new Map<string, TextCount>();
 
@@ -174,7 +176,9 @@ export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
   return {
     archive: { ...archive, part },
     countOf,
-    /** Counts the characters drawn on a part, in drawings, charts and diagrams, each once. */
+    /**
+     * Counts the characters in a part's drawings, charts and diagrams, and in the drawings that these contain. Each one is counted once.
+     */
     async drawnOn(source: string, seen = new Set<string>()): Promise<number> {
       let characters = 0;
       for (const { type, part: name } of (await readTargets(archive, source)).values()) {
@@ -189,7 +193,7 @@ export function countTexts(archive: OfficeArchive, styles?: DocxStyles) {
 
 const drawn = new Set(['drawing', 'chart', 'chartUserShapes', 'diagramData']);
 
-/** Counts the characters of each of a workbook's shared strings. */
+/** Counts the characters of each shared string in a workbook. */
 export function sharedStringsCounter(): TextCounter & { counts: number[] } {
   const counts: number[] = [];
   let raw = '';

@@ -10,7 +10,7 @@ export function warningsOf({ losses = [] }: Pick<ReadText, 'losses'>): string[] 
 }
 
 /**
- * Appends a line for each loss to the text. A file without any text is not changed, because it fails with a reason.
+ * Appends a line for each loss to the text. An empty text is not changed, because its file fails with a reason.
  * @throws FileProblem `tooLong` if the lines make the text too long
  */
 export function withWarnings(read: ReadText, maxCharacters: number): ReadText {

@@ -13,14 +13,14 @@ export interface NumberStyle {
 }
 
 export interface Book {
-  /** Visible sheets, in order. */
+  /** Visible sheets, in the order of the workbook. */
   sheets: { name: string; part: string }[];
   strings: string[];
-  /** Number of characters in each string, counted independently of the reader. */
+  /** Number of characters in each of `strings`, counted independently of the reader. */
   stringCharacters: number[];
   /** The number format of each style. */
   styles: NumberStyle[];
-  /** Whether dates count from 1904. */
+  /** Whether the workbook counts dates from 1904 instead of 1900. */
   is1904: boolean;
 }
 
@@ -132,7 +132,7 @@ const builtInDates = [
 ] as const;
 const builtInDuration = 46;
 
-/** Formats that a file refers to only by number. */
+/** Excel's built-in formats, by number. A file refers to them by number and does not contain them. */
 const builtInFormats: Record<number, string> = {
   1: '0',
   2: '0.00',
@@ -165,8 +165,9 @@ function builtInStyle(id: number): NumberStyle {
   return { shows: 'number', ...(format !== undefined && { format }) };
 }
 
-/** No workbook written by Excel has longer formats, or more of them. */
+/** Maximum number of characters of a format in workbooks written by Excel. */
 const maxFormatCharacters = 255;
+/** Maximum number of formats in workbooks written by Excel. */
 const maxFormats = 5_000;
 
 /**
@@ -180,7 +181,7 @@ function styleOf(format: string, formatsBefore: number): NumberStyle {
   const isPlain =
     /^\s*(?:general|@)?\s*$/iu.test(format) || format.length > maxFormatCharacters || formatsBefore >= maxFormats;
   if (isPlain) return { shows: 'number' };
-  // Currency signs without their own separators use those of the reader's language, like in Excel.
+  // As in Excel, a currency format that names a language uses the separators of the reader's language, so the language is removed.
   const known = format.replaceAll(/\[\$([^\]-]*)-[^\]]*\]/gu, (_, sign: string) => (sign === '' ? '' : `[$${sign}]`));
   return { shows: 'number', ...(isFormat(known) && { format: known }) };
 }

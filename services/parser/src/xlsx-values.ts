@@ -41,7 +41,7 @@ function formattedText(value: number, format: string): string {
   return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** Returns the number rounded as people expect: 0.1 + 0.2 is 0.3. */
+/** Returns the number with at most 15 digits, as people expect it: 0.1 + 0.2 is 0.3. */
 function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return Number.isFinite(value) ? String(Number(value.toPrecision(15))) : '';
@@ -55,7 +55,7 @@ function dateOf(days: number, is1904: boolean): Date {
   return new Date(Math.round((days - daysTo1970 + (is1904 ? daysFrom1900To1904 : 0)) * dayMs));
 }
 
-/** Formats a duration as `36:00:00`. A duration of less than a day may also be a time of day. */
+/** Formats a duration as `36:00:00`. Also used for a time of day, which is stored as a duration of less than a day. */
 function durationText(days: number): string {
   if (!Number.isFinite(days)) return '';
   const seconds = Math.round(Math.abs(days) * 86_400);
@@ -63,7 +63,7 @@ function durationText(days: number): string {
   return `${days < 0 ? '-' : ''}${parts.map((part) => String(part).padStart(2, '0')).join(':')}`;
 }
 
-/** Formats a date as `2026-01-31`, with the time if it has one. */
+/** Formats a date as `2026-01-31`, followed by the time unless the time is midnight. */
 function dateText(date: Date): string {
   const ms = Math.round(date.getTime() / 1_000) * 1_000;
   if (Number.isNaN(ms)) return '';

@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 
-/** An XML declaration ends within this many bytes. */
+/** Number of bytes, from the start of a part, in which its XML declaration is searched. */
 const startBytes = 256;
 
 export async function* decodedXml(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -19,7 +19,8 @@ export async function* decodedXml(chunks: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 /**
- * Detects the encoding by the byte order mark or the first character, else as declared; some programs declare UTF-16 and write UTF-8.
+ * Detects the encoding by the byte order mark or the bytes of the first character. If these do not show it, the XML declaration decides;
+ * UTF-16 is then read as UTF-8, because some programs declare UTF-16 and write UTF-8.
  * @throws RangeError if the declared encoding is unknown
  */
 export function xmlDecoder(part: Buffer): TextDecoder {

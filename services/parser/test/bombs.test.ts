@@ -21,8 +21,8 @@ function startReader(limits: Partial<ReadLimits>, maxProcesses: number): Documen
 }
 
 /**
- * Returns a reader that is shared by tests with the same limits. Each bomb is read by the process that has just read a good document. So a
- * bomb costs one process, unless it exhausts that process.
+ * Returns the reader that tests with the same limits share. Each bomb is read by the process that has read a good document just before. So
+ * a bomb ends one process; only a bomb that exhausts its memory also ends a second, new process.
  */
 function sharedReader(limits: Partial<ReadLimits> = {}): DocumentReader {
   const key = JSON.stringify(limits);

@@ -17,7 +17,7 @@ import { sampleDocx } from './samples.ts';
 
 const signal = new AbortController().signal;
 const markdown = { type: 'markdown', bytes: Buffer.from('text') } as const;
-/** A file that is still being read at the time limit. */
+/** A file that takes longer to read than the time limit. */
 const endless = { type: 'pdf', bytes: makePackedBlanks() } as const;
 
 function readerOf(t: ExecutionContext, options: Partial<DocumentReaderOptions> = {}) {
@@ -39,7 +39,7 @@ test('a process reads the next file of the same tenant, never a file of another 
   t.is(reader.started.length, 3);
   t.deepEqual(
     reader.started.map(({ ended }) => ended),
-    [false, true, false], // tenant 2's process was idle for longest
+    [false, true, false], // the process of tenant 2 had been idle for longer than that of tenant 1
   );
 });
 
@@ -104,7 +104,7 @@ test('a file that takes too long is tooSlow, even if its process does not respon
   t.is(error.problem, 'tooSlow');
 });
 
-/** Creates a reader whose only process is stopped by a signal, as if it got no processor time. `proceed` resumes the process. */
+/** Creates a reader whose only process is paused by SIGSTOP, as if it got no processor time. `proceed` resumes the process. */
 async function starvedReader(t: ExecutionContext, timeoutMs: number) {
   const reader = readerOf(t, { timeoutMs });
   await reader.of(1);

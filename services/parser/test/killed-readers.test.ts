@@ -1,4 +1,4 @@
-// Serial, because each test counts the child processes of this process.
+// These tests are serial, because each test counts the child processes of this process.
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -11,7 +11,7 @@ test.serial('a parser that stops kills the reader, and the document remains for 
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await first.eventBus.publish([mesh.uploaded(1)]);
   const isReading = () => readers().find((pid) => residentMb(pid) > 150);
-  process.kill(await eventually('it reads', isReading, { timeoutMs: 60_000 }), 'SIGSTOP'); // stops it before it has read the whole file
+  process.kill(await eventually('it reads', isReading, { timeoutMs: 60_000 }), 'SIGSTOP'); // pauses the reader in the middle of the file
   await first.unit.stop();
   t.deepEqual(readers(), []);
   t.deepEqual([document.text, document.reason], [undefined, undefined]);
@@ -24,7 +24,7 @@ test.serial('a document that crashes every process that reads it is finally FAIL
   const document = await mesh.upload(1, 'pdf', makePackedBlanks());
   await eventBus.publish([mesh.uploaded(1)]);
   const killer = setInterval(() => {
-    for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // it is reading a file
+    for (const pid of readers()) if (residentMb(pid) > 150) process.kill(pid, 'SIGKILL'); // at this size, the process is reading a file
   }, 20);
   t.teardown(() => clearInterval(killer));
   t.is((await mesh.ended(1)).reason, 'The file could not be read: each attempt to read it ended unexpectedly.');
@@ -32,7 +32,7 @@ test.serial('a document that crashes every process that reads it is finally FAIL
   await eventually('no job is left', async () => (await mesh.jobs()).length === 0);
 });
 
-/** Returns the reader processes that this process has started. */
+/** Returns the ids of the reader processes that this process has started. */
 function readers(): number[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
   return children

@@ -21,13 +21,13 @@ export interface Bomb {
   type: FileType;
   make: () => Buffer;
   problem: Problem;
-  /** Lower limits, so that the test is quick. */
+  /** Limits below the defaults, so that the test is quick. */
   limits?: Partial<ReadLimits>;
 }
 
 const megabyte = 2 ** 20;
 
-/** Returns a Word document whose main part is replaced by `part`. */
+/** Returns a Word document with `part` as its main part, and with the parts `more`. */
 const docxWith = (part: Omit<ZipEntry, 'name'>, more: ZipEntry[] = []) =>
   makeZip([
     ...docxEntries('').filter(({ name }) => name !== 'word/document.xml'),
@@ -48,7 +48,7 @@ const page = (content: Buffer | string, rest = '') =>
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R ${rest} >>`,
     content,
   ]);
-/** Returns a page with text in a font of this encoding. */
+/** Returns a PDF with one page, whose text has a font with this encoding. */
 const withFont = (encoding: string) =>
   makePage('BT /F1 12 Tf 72 700 Td <00410042> Tj ET', {
     entries: '/Resources << /Font << /F1 5 0 R >> >>',
@@ -64,7 +64,7 @@ const withFont = (encoding: string) =>
   });
 const manyBlanks = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * megabyte, ' '));
 
-/** Creates a PDF that would take endless memory and time. */
+/** Creates a small PDF whose content unpacks to 400 MB of blanks. Reading it would take endless memory and time. */
 export const makePackedBlanks = () =>
   page(streamOf(deflateSync(manyBlanks(400)), '/Filter [/FlateDecode /FlateDecode]'));
 

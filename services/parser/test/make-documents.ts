@@ -48,16 +48,16 @@ const numbering = `${declaration}<w:numbering ${wordNames}><w:abstractNum w:abst
 export interface DocxOptions {
   /** XML of `w:footnote` elements. */
   footnotes?: string;
-  /** XML of `w:abstractNum` and `w:num` elements, in place of lists 1 and 2. */
+  /** XML of `w:abstractNum` and `w:num` elements, which replace the default lists 1 (bullets) and 2 (numbers). */
   numbering?: string;
-  /** XML of `w:style` elements beside the headings. */
+  /** XML of `w:style` elements, added to the heading styles. */
   styles?: string;
   /** Parts that the document has a relationship with. `type` is the type of the relationship. */
   related?: { type: string; name: string; content: string }[];
   prolog?: string;
 }
 
-/** Returns the parts of a Word document. The ids of relationships with `related` parts are `rId10`, `rId11` and so on. */
+/** Returns the parts of a Word document. The relationships to the `related` parts have the ids `rId10`, `rId11` and so on. */
 export function docxEntries(
   body: string,
   { footnotes = '', prolog = '', numbering: lists, styles: more = '', related = [] }: DocxOptions = {},
@@ -98,7 +98,10 @@ export const makeDocx = (body: string, options: DocxOptions = {}) => makeZip(doc
 const sheetNames =
   'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 
-/** @param sheets the name of each and the XML of its rows */
+/**
+ * Returns the parts of a workbook.
+ * @param sheets the name of each sheet, and the XML of the sheet's rows
+ */
 export function xlsxEntries(sheets: [name: string, rows: string][], { prolog = '' } = {}): ZipEntry[] {
   const listed = sheets.map(
     ([name], index) => `<sheet name="${escapeXml(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`,
@@ -133,7 +136,7 @@ export interface PdfLine {
   text: string;
   size?: number;
   y?: number;
-  /** Distance from the left edge in points. Default: 50. */
+  /** Distance of the line from the page's left edge, in points. Default: 50. */
   x?: number;
 }
 
@@ -163,11 +166,14 @@ export function pdfOf(objects: (Buffer | string)[], { trailer = '', secondLine =
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-/** The font has one code per glyph, so 👍, which has two code units, gets a private code. */
+/** In the test font each glyph has a code of 16 bits. 👍 has two UTF-16 code units, so it gets a private code. */
 const thumbsUp = '\ue000';
 const hex = (text: string) => Buffer.from(text.replaceAll('👍', thumbsUp), 'utf16le').swap16().toString('hex');
 
-/** Maps each code to the character with that UTF-16 code unit, like the map of a subset font. */
+/**
+ * A PDF map from codes to characters, as in a subset font. Each code is a UTF-16 code unit and maps to its character, except for the
+ * private code of 👍.
+ */
 const toUnicode = `/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /U def /CMapType 2 def
 1 begincodespacerange <0000> <ffff> endcodespacerange
 100 beginbfrange
@@ -219,7 +225,10 @@ export function makePdf(pages: PdfLine[][]): Buffer {
   return pdfOf(objects);
 }
 
-/** Creates a PDF of one page with this content and these dictionary entries. `others` are objects numbered from 5. */
+/**
+ * Creates a PDF with one page. `content` is the page's content stream, `entries` and `catalog` are added to the dictionaries of the page
+ * and the catalog, and `others` are further objects, numbered from 5.
+ */
 export function makePage(
   content: string,
   { entries = '', catalog = '', others = [] as (Buffer | string)[] } = {},

@@ -1,16 +1,17 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An archive entry, whose header may be false. */
+/** An archive entry. Its header may contain false values. */
 export interface ZipEntry {
   name: string;
   content: Buffer | string;
   /** Default true. */
   deflated?: boolean;
-  /** False values in the archive's headers. */
+  /** Uncompressed size for the entry's header, which may be false. Default: the true size. */
   declaredSize?: number;
+  /** Compressed size for the entry's header, which may be false. Default: the true size. */
   declaredCompressedSize?: number;
   flags?: number;
-  /** The entry shares the data of the entry with this name, so they overlap. */
+  /** The name of another entry whose data this entry shares, so that the two entries overlap. */
   dataOf?: string;
 }
 

@@ -1,4 +1,4 @@
-// Finds a file's visible text independently of the readers: without state, by one regular expression for each kind of text.
+// Finds a file's visible text without the code of the readers: each kind of text is found by one regular expression, without state.
 import { openOfficeArchive } from '../src/office-archive.ts';
 import { xmlDecoder } from '../src/xml-encoding.ts';
 
@@ -13,7 +13,7 @@ const unseenInWord = [
 ];
 const fieldCode =
   /<w:fldChar w:fldCharType="begin"(?:(?!fldCharType="(?:separate|begin)").)*fldCharType="separate"\/>/gsu;
-/** Headers and footers up to this length count as a trace. */
+/** Headers and footers with at most this many characters are not compared; they may only be page numbers. */
 const trace = 20;
 const unseenInExcel = ['rPh', 'extLst'].map(element);
 
@@ -45,7 +45,7 @@ export async function missingTexts(type: 'docx' | 'xlsx', bytes: Buffer, text: s
     return seen.map((xml) => {
       const rest = unseenInWord.reduce((remaining, unseen) => remaining.replaceAll(unseen, ''), xml);
       const withoutCodes = rest.replaceAll(fieldCode, '');
-      return withoutCodes.replaceAll(fieldCode, ''); // removes fields that contained other fields
+      return withoutCodes.replaceAll(fieldCode, ''); // the second pass removes codes of fields that contained other fields
     });
   }
 

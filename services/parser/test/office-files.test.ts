@@ -178,7 +178,7 @@ test('parts are found whatever the case of their names', async (t) => {
   t.regex(await reasonFor('xlsx', makeZip(twice)), /^The file is damaged: parts of its archive overlap/);
 });
 
-/** Returns an archive in which the text of all relationships is replaced. */
+/** Returns an archive in which all relationships are changed by replacing texts. */
 function related(entries: ZipEntry[], ...changes: [from: string | RegExp, to: string][]): Buffer {
   const changed = ({ name, content }: ZipEntry) =>
     name.endsWith('.rels')

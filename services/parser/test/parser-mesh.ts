@@ -36,14 +36,14 @@ export interface StubDocument {
 const mimeTypeOf = (type: FileType) =>
   Object.entries(fileTypes).find(([, each]) => each === type)?.[0] ?? 'application/octet-stream';
 
-/** Starts parser with an object store of files, and a stub of knowledge over gRPC. */
+/** Starts parser, with an object store that keeps files in a folder, and a stub of knowledge that is called over gRPC. */
 export async function parserMesh(t: ExecutionContext, env: Record<string, string> = {}) {
   const database = await testSchema(t, parserSchema);
   const { store } = await storageOf(t);
   const addresses = createAddresses({});
   const callers = createCallers(randomBytes(32));
   const documents = new Map<number, StubDocument>();
-  /** Errors that calls of knowledge throw, by call. */
+  /** Errors that the stub of knowledge throws, by call. */
   const failures: Partial<Record<'begin' | 'complete' | 'fail', DomainError>> = {};
 
   function own(id: number, tenantId: number | null): StubDocument {
@@ -88,7 +88,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     { callers, addresses },
   );
 
-  /** Starts another parser process. `store` replaces the mesh's. */
+  /** Starts another unit of parser, like a second process. `objectStore` replaces the mesh's object store. */
   async function replica(objectStore: ObjectStore = store) {
     const own = await replicaOf(t, database, parserSchema);
     const eventBus = inProcessEventBus({
@@ -107,7 +107,7 @@ export async function parserMesh(t: ExecutionContext, env: Record<string, string
     };
   }
 
-  /** Replaces the document's file, as if the new one had been confirmed. */
+  /** Replaces the document's file, as if a new file had been confirmed. */
   async function replace(document: StubDocument, bytes: Uint8Array | string): Promise<void> {
     const { objectKey, mimeType } = document;
     const stored = await store.put(objectKey, Buffer.from(bytes), { contentType: mimeType });

@@ -212,7 +212,7 @@ test('documents are counted by type and outcome, and the duration of readings is
   }
 });
 
-/** Includes the fields of errors, which are not enumerable. */
+/** A replacer for `JSON.stringify` that includes the fields of errors, which are not enumerable. */
 function errorsToo(_key: string, value: unknown): unknown {
   return value instanceof Error ? { ...value, message: value.message, cause: value.cause, stack: value.stack } : value;
 }

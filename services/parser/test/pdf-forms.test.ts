@@ -5,7 +5,7 @@ import { read, textOf } from './read.ts';
 
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 
-/** Creates a page with lines of text, and with form fields given by their dictionary entries. */
+/** Creates a page with lines of text and with form fields. `fields` are the dictionary entries of each field. */
 function form(lines: [x: number, y: number, text: string][], fields: string[], more: string[] = []): Buffer {
   const shown = lines.map(([x, y, text]) => `BT /F1 11 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`).join('\n');
   const places = fields.map((_, n) => `${6 + n} 0 R`).join(' ');

@@ -5,12 +5,12 @@ import { textOf } from './read.ts';
 
 const caseOf = (name: string) => readFileSync(new URL(`cases/${name}.pdf`, import.meta.url));
 const onePage = (lines: PdfLine[]) => textOf('pdf', makePdf([lines]));
-/** Lines from top to bottom, with this distance between them. */
+/** Returns lines for these texts, from top to bottom, with the distance `by` between two lines. */
 const down = (
   texts: string[],
   { from = 760, by = 14, ...rest }: Partial<PdfLine> & { from?: number; by?: number } = {},
 ) => texts.map((text, n) => ({ text, y: from - n * by, ...rest }));
-/** Cells in row order, as typesetting programs write tables. */
+/** Returns the cells of these columns row by row, in the order in which typesetting programs write tables. */
 const byRow = (columns: string[][], xs: number[], options: Parameters<typeof down>[1] = {}) => {
   const placed = columns.map((texts, n) => down(texts, { ...options, x: xs[n] ?? 50 }));
   return (placed[0] ?? []).flatMap((_, row) => placed.flatMap((column) => column[row] ?? []));
@@ -314,7 +314,7 @@ test('right-to-left words are read in order, however they were written, also wit
   t.is(await onePage(words.toReversed()), wanted);
 });
 
-/** Texts in file order at given positions. Neighbouring texts have different fonts, as in right-to-left lines written by browsers. */
+/** Returns texts at the given positions, in file order. Neighbouring texts have different fonts, as browsers write right-to-left lines. */
 const placed = (parts: [x: number, text: string][]) =>
   parts.map(([x, text], n) => ({ x, text, y: 700, size: 12 + 0.01 * (n % 2) }));
 
@@ -378,7 +378,7 @@ test('a text that is drawn twice to look bold is read once', async (t) => {
   );
 });
 
-/** Returns a page that draws some texts directly and each other text as a form, like a flattened field. */
+/** Creates a page that draws the texts of `onPage` directly, and each text of `inForms` as a form, like a flattened form field. */
 function withForms(onPage: [x: number, y: number, text: string][], inForms: [x: number, y: number, text: string][]) {
   const draw = ([x, y, text]: [number, number, string]) => `BT /F1 12 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`;
   const names = inForms.map((_, n) => `/X${n} ${6 + n} 0 R`).join(' ');

@@ -115,7 +115,7 @@ const unnamedFont = [
   '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 500 /FontDescriptor 7 0 R >>',
   '<< /Type /FontDescriptor /FontName /Any /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>',
 ];
-/** Glyph numbers in a common font: `Hello world.` with its spaces. */
+/** The text `Hello world.` as glyph numbers of a common font, with its spaces. */
 const unnamedText = '<002b0048004f004f00520003005a00520055004f00470003000f0003>';
 
 test('a text with only wrong characters is omitted, and the other text is read', async (t) => {
@@ -146,7 +146,7 @@ const picture = streamOf(
 );
 const shapes = Array.from({ length: 60 }, (_, n) => `${n} ${n} m ${n + 9} ${n + 5} l ${n} 9 l f`).join('\n');
 
-/** Creates a PDF with a page of text, followed by a page for each content. */
+/** Creates a PDF with a page of text, followed by one page for each of these content streams. */
 function withPages(contents: string[], first = 'BT /F1 11 Tf 50 700 Td (Some text.) Tj ET'): Buffer {
   const all = [first, ...contents];
   const places = all.map((_, n) => 5 + 2 * n);

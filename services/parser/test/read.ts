@@ -5,7 +5,7 @@ import type { ReadText } from '../src/markdown.ts';
 import { readFile } from '../src/read-file.ts';
 import { missingTexts } from './missing-texts.ts';
 
-/** The limits of the settings' defaults. */
+/** Limits with the default values of the settings. */
 export const usualLimits: ReadLimits = {
   timeoutMs: 60_000,
   maxMemoryMb: 512,
@@ -14,7 +14,7 @@ export const usualLimits: ReadLimits = {
   maxPages: 5_000,
 };
 
-/** Reads a file in this process. Fails if the text lacks content of the file without reporting it. */
+/** Reads a file in this process. Fails if content of the file is missing in the text and not reported. */
 export async function read(
   type: FileType,
   bytes: Uint8Array | string,
@@ -32,7 +32,7 @@ export async function textOf(...file: Parameters<typeof read>): Promise<string> 
   return (await read(...file)).text;
 }
 
-/** Returns the tenant's message for a file that cannot be read. */
+/** Returns the message that the tenant gets for a file that cannot be read. */
 export async function reasonFor(...[type, bytes, limits]: Parameters<typeof read>): Promise<string> {
   try {
     await read(type, bytes, limits);

@@ -6,7 +6,7 @@ import { read, textOf } from './read.ts';
 
 type Cell = string | number | null;
 
-/** Creates a workbook of one sheet with these rows, merged ranges, and formats by cell. */
+/** Creates a workbook with one sheet, which has these rows, merged ranges and cell formats. */
 async function bookOf(
   rows: Cell[][],
   { merged = [], formats = {} }: { merged?: string[]; formats?: Record<string, string> } = {},
@@ -61,7 +61,7 @@ test('number formats given only by a number are known, and hidden numbers are om
   t.deepEqual(rowsOf(text), ['| -0.5 | -0.50 | -50% | -50.00% | (1) | ($0.50) | -0.5 |']);
 });
 
-/** Adds a relationship from the workbook to a part. */
+/** Adds a part, and a relationship from the workbook to this part. */
 function withPart(entries: ZipEntry[], type: string, name: string, content: string): ZipEntry[] {
   const relation = `<Relationship Id="x" Type="x/${type}" Target="/${name}"/></Relationships>`;
   const related = entries.map((entry) =>

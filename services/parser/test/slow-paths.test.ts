@@ -5,8 +5,8 @@ import { makeZip } from './make-zip.ts';
 import { read, reasonFor, textOf } from './read.ts';
 
 /**
- * Returns the processor time of the second reading divided by that of the first. Takes the minimum of several measurements, because garbage
- * collection may occur in either reading.
+ * Returns the processor time of `second` divided by that of `first`. Each is measured several times and the minimum is used, because
+ * garbage collection may add time to any measurement.
  */
 async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<number> {
   const cpuOf = async (reading: () => Promise<unknown>) => {
@@ -21,7 +21,10 @@ async function cpuRatio(first: () => Promise<unknown>, second: () => Promise<unk
   return (await minOf(second)) / firstUs;
 }
 
-/** Asserts linear time: a file of eight times the size takes 8 times as long in linear time, and 64 times as long in quadratic time. */
+/**
+ * Asserts that reading takes linear time. A file of 8 times the size then takes 8 times as long; in quadratic time it would take 64 times
+ * as long.
+ */
 async function isLinear(t: ExecutionContext, size: number, readOf: (size: number) => Promise<unknown>): Promise<void> {
   const times = await cpuRatio(
     () => readOf(size),
@@ -32,7 +35,7 @@ async function isLinear(t: ExecutionContext, size: number, readOf: (size: number
 
 const oneCell = `<row r="1">${textCell('A1', 'x')}</row>`;
 
-/** Creates a workbook with one of its parts replaced, or with another part added. */
+/** Creates a workbook in which `part` has this content. The part is added if the workbook has no such part. */
 function workbookWith(part: string, content: string, rows = oneCell): Buffer {
   const entries = xlsxEntries([['a', rows]]).map((entry) =>
     entry.name === 'xl/_rels/workbook.xml.rels'

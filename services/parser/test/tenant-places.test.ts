@@ -11,7 +11,7 @@ test("a tenant with many documents has one slot over all parsers, and another te
   const mesh = await parserMesh(t);
   const gate = createGate();
   const [underWay, max] = [new Set<string>(), { atOnce: 0 }];
-  /** Files of tenant 1 are available once the gate opens. */
+  /** An object store that returns the files of tenant 1 only when the gate is open. */
   const slow: ObjectStore = {
     ...mesh.store,
     async get(key, options) {

@@ -6,7 +6,7 @@ async function* chunksOf(xml: string) {
   yield Buffer.from(xml);
 }
 
-/** Counts a part's visible text while a reader that ignores the part reads it. */
+/** Counts a part's visible text while the part is read by a reader that ignores all content. */
 async function counted(content: string): Promise<TextCount> {
   const counter = textCounter();
   await readXml({ chunks: chunksOf(`<w:body>${content}</w:body>`), counter }, {});

@@ -18,20 +18,23 @@ import { openingTurnIndex, type PreparedTurn } from './turn-store.ts';
 
 const connectAttempts = 5;
 const maxNameLength = 200;
-/** Time in ms in which a stopping agent may still report the usage of its reply, before the call is cancelled. */
+/** Time in ms that an agent has to report the usage of its reply after it was asked to stop. Then the call is cancelled. */
 const stopWaitMs = 1_000;
 const pauseAfter = backoff({ firstMs: 200, maxMs: 2_000 });
 
-/** A change of a reply. `usage` includes calls of the agent that were lost; `citations` is null if there were no passages. */
+/**
+ * A part of a reply that is being streamed. `usage` includes earlier calls to the agent service that were lost; `citations` is null if
+ * there were no passages.
+ */
 export interface ReplyChange {
   text: string;
   usage?: TurnUsage | undefined;
   citations?: Citation[] | null | undefined;
-  /** A tool call that began or ended after `text`. After a lost call of the agent, the same tool call may be reported again. */
+  /** A tool call that began or ended after `text`. After a lost call to the agent service, the same tool call may be reported again. */
   toolCall?: ToolCall | undefined;
   /** A card, table or list to show with the text. */
   structuredContent?: unknown;
-  /** How the reply ended; sent with its last part. */
+  /** How the reply ended; set only in the reply's last part. */
   finishReason?: FinishReason | undefined;
 }
 
@@ -93,14 +96,14 @@ export async function* askAgent(
   }
 }
 
-/** Returns the request stream: the request, then a stop request if `signal` aborts before `endSignal`. */
+/** Returns the stream of requests to the agent service: `request`, followed by a stop request if `signal` aborts before `endSignal`. */
 async function* stoppable(request: RunTurnRequest, signal: AbortSignal, endSignal: AbortSignal) {
   yield request;
   await aborted(AbortSignal.any([signal, endSignal]));
   if (!endSignal.aborted) yield { stop: true };
 }
 
-/** Creates a signal that aborts a fixed time after `signal`, unless disposed before. */
+/** Creates a signal that aborts `waitMs` after `signal` has aborted, unless it is disposed before. */
 function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -121,7 +124,10 @@ function cancelledAfter(signal: AbortSignal, waitMs: () => number) {
   };
 }
 
-/** Reports whether the agent service itself is unreachable. False if the service responded that no model is available. */
+/**
+ * Reports whether an error means that the agent service itself is unreachable. Returns false if the service responded that no model is
+ * available.
+ */
 export function isAgentLost(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === undefined;
 }

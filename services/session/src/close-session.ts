@@ -13,7 +13,10 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** How long to wait until the process that runs the turn has ended the turn. After that, this process ends the turn. */
+/**
+ * Time in ms to wait until the process that runs a turn has ended the turn. After this time, the process that closes the session ends the
+ * turn.
+ */
 const interruptTimeoutMs = 5_000;
 /** Interval in ms at which the database is polled while the event log is unavailable. */
 const pollMs = 100;
@@ -29,11 +32,12 @@ export interface CloseSession {
 }
 
 /**
- * Ends a session; returns a session that has already ended unchanged. @throws DomainError `notFound`
- * Only the process that runs the turn knows the reply so far. So this function cancels the turn and marks the session
- * as ending, so that it accepts no messages. The transaction in which that process stores the reply then also ends the
- * session. If that process dies, the next holder of the turn's lease does this. After `interruptTimeoutMs` this
- * function ends the session itself, with the text that is in the event log.
+ * Ends a session. Returns the session unchanged if it had already ended.
+ * Only the process that runs a turn knows the turn's reply so far. So this function cancels the turn and marks the session as ending, so
+ * that the session accepts no messages. The process that runs the turn then stores the reply and ends the session in one transaction. If
+ * that process dies, the next holder of the turn's lease does both. After `interruptTimeoutMs` this function ends the session itself, with
+ * the reply's text in the event log.
+ * @throws DomainError `notFound` if there is no such session
  */
 export async function closeSession(
   ports: Ports,
@@ -96,7 +100,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     ports.log.warn({ sessionId: id }, 'running turn did not end in time; ending it with its session');
     const [turn] = await turnStore(db).listOpen(id);
     if (!turn) return commitSessionEnd(ports, db, session, status);
-    // The session has not ended, so its turn that was read above is still running.
+    // The session has not ended, so the turn that was read before this transaction is still running.
     await interruptTurn(ports, db, {
       session: { ...session, endingAs: session.endingAs ?? status },
       turn,

@@ -12,7 +12,7 @@ import { sessionStore } from './session-store.ts';
 const batchSize = 20;
 
 export const tenantEnd: TenantEnd<Ports, SessionConfig> = {
-  /** Deletes the tenant's webhooks. After this commits, the tenant's sessions can neither start nor be evaluated. */
+  /** Deletes the tenant's webhook deliveries. After the transaction's commit, no session of the tenant can start or be evaluated. */
   async close(db: TenantDb) {
     await syncDeliveryStore(db).deleteAll();
     // Delayed delivery jobs run now, find the tenant deleted, and end.

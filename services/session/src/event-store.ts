@@ -24,7 +24,10 @@ export function eventStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    /** Returns at most `limit` events with ids above `after` and up to `upTo`, in order. */
+    /**
+     * Returns at most `limit` of the session's events, in order of their ids. The ids are greater than `after`, and not greater than
+     * `upTo`.
+     */
     async list(sessionId: number, { after, upTo, limit }: { after: EventId; upTo: EventId; limit: number }) {
       const from = eventIdParts(after);
       const to = eventIdParts(upTo);
@@ -40,7 +43,7 @@ export function eventStore({ knex, tenantId }: TenantDb) {
       return event;
     },
 
-    /** Stores an event without a turn: a greeting or a change of status. Returns its time. */
+    /** Stores an event that belongs to no turn: a greeting or a change of status. Returns the event's time. */
     async insert(
       sessionId: number,
       eventId: EventId,

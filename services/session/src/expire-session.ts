@@ -10,12 +10,12 @@ export interface ExpiryJob {
   sessionId: number;
 }
 
-/** A job's delay is an integer of milliseconds in 32 bits, so longer waits are split. */
+/** Maximum delay of one wait, in ms. The delay of a job is a 32-bit number of milliseconds, so longer waits are split. */
 export const maxDelayMs = 20 * 24 * 60 * 60_000;
 
 /**
- * Expires a session. Each session has one job, due when the session would expire and postponed after later events, so
- * that nothing has to scan for idle sessions.
+ * Expires sessions. Each session has one job, which is due when the session would expire. Later events of the session postpone it. So
+ * nothing has to search for idle sessions.
  */
 export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
   return job<ExpiryJob>({

@@ -1,7 +1,7 @@
 import type { Export } from '@parley/protos/parley/export/v1/export';
 import type { ExportKind, ExportRecordDto, ExportStatus } from './generated/schema.ts';
 
-/** Converts an export for clients. @throws Error if the export service's response contains no export */
+/** Converts an export of the export service to the form that clients get. @throws Error if the service's response contains no export */
 export function exportRecord(found: Export | undefined): ExportRecordDto {
   if (!found?.createdAt || !found.updatedAt) throw new Error('export answered without an export');
   const { id, kind, status, downloadUrl, errorMessage, fileSizeBytes, createdAt, updatedAt } = found;

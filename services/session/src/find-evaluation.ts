@@ -3,12 +3,12 @@ import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation'
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';
 
-/** Time limit in ms; enough for a transcript of about 30 MB. */
+/** Timeout of the call to the evaluation service, in ms; long enough for a transcript of about 30 MB. */
 const evaluationTimeoutMs = 15_000;
 
 /**
- * Returns the evaluation of a session; undefined until it is stored. Its transcript is empty if it exceeds
- * `maxTranscriptBytes`; with 0 the transcript is not read.
+ * Returns the evaluation of a session; undefined until it is stored. The transcript is empty if the stored one exceeds
+ * `maxTranscriptBytes`; with 0, no transcript is read.
  */
 export async function findEvaluation(
   ports: Ports,

@@ -26,8 +26,8 @@ export type TurnOutcome =
 const databasePauseMs = 250;
 
 /**
- * Ends a turn and its job in one transaction. @param log the log that the attempt wrote to, because the final event
- * needs a higher id than its chunks
+ * Ends a turn and its job in one transaction.
+ * @param log the log to which the attempt wrote the reply's chunks, because the final event needs a higher id than these chunks
  */
 export async function finishTurn(
   ports: Ports,
@@ -42,8 +42,8 @@ export async function finishTurn(
     try {
       const end = async (db: TenantDb): Promise<SessionEvent | undefined> => {
         if (mayStoreAtOnce && outcome.kind === 'reply' && eventId !== undefined) {
-          // Both statements are sent together. The reply is stored first, because accepting a message also locks the
-          // session before the job; the same order prevents deadlocks.
+          // Storing the reply and completing the job are sent together. The reply is stored first, because accepting a message also locks
+          // the session before the job; the same order prevents deadlocks.
           const storing = storeAtOnce(db, turn, outcome.reply, eventId, log);
           const [isStored] = await Promise.all([storing, run.lease.complete(db)]);
           if (!isStored) throw new NotAtOnce();
@@ -62,8 +62,8 @@ export async function finishTurn(
       if (before) await log.publish([before]);
       return;
     } catch (error) {
-      // `LeaseLost` means that the job is gone, perhaps because an earlier try ended this turn. The next try checks
-      // that first.
+      // `LeaseLost` means that this process no longer holds the job, perhaps because an earlier try ended this turn. The next try first
+      // checks whether the turn has ended.
       if (mayStoreAtOnce && (error instanceof NotAtOnce || error instanceof LeaseLost)) {
         mayStoreAtOnce = false;
         continue;
@@ -95,8 +95,8 @@ async function storeAtOnce(
 }
 
 /**
- * Returns what was streamed of the reply of a turn that no process runs any more and that is about to end. Do not call
- * it in a transaction, because it reads the event log.
+ * Returns the streamed part of a turn's reply. The turn is about to end, and no process runs it any more. Do not call this in a
+ * transaction, because it reads the event log.
  */
 export async function streamedReplyOfTurn(
   ports: Ports,
@@ -109,8 +109,8 @@ export async function streamedReplyOfTurn(
 }
 
 /**
- * Ends a turn without attempts left: as interrupted if requested, otherwise as failed. Runs in the transaction that removes its
- * job.
+ * Ends a turn whose attempts are used up: as interrupted if its interruption was requested, otherwise as failed. Runs in the transaction
+ * that removes the turn's job.
  */
 export async function endExhaustedTurn(
   ports: Ports,
@@ -154,7 +154,7 @@ interface TurnEnd {
   session: Session;
   turn: OpenTurn;
   log: SessionLog;
-  /** Reserved before the transaction; if undefined, the transaction reserves an id. */
+  /** The id of the final event, if one was reserved before the transaction. If undefined, the transaction reserves an id. */
   eventId: EventId | undefined;
   outcome: TurnOutcome;
   interrupted: boolean;
@@ -200,8 +200,8 @@ async function failTurn(
 }
 
 /**
- * Returns the reserved id if it is still usable, otherwise a new one. An id that was reserved before the session's row
- * was locked may be lower than that of an event stored since.
+ * Returns the reserved id if it is still usable, otherwise a new one. An id that was reserved before the session's row was locked may be
+ * too low, because an event with a higher id may have been stored since.
  */
 async function usableId(log: SessionLog, session: Session, reserved: EventId | undefined): Promise<EventId> {
   if (reserved !== undefined && compareEventIds(reserved, session.lastEventId) > 0) return reserved;

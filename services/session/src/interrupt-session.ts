@@ -11,8 +11,11 @@ import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
 /**
- * Interrupts the running reply; the replica that runs it stores the text so far. Returns true once per reply.
- * @throws DomainError `notFound` for an unknown session; `forbidden` for another session's token; `invalid` if the session is not active
+ * Interrupts the running reply; the replica that runs it stores the text so far. Returns true for the first call that interrupts a reply,
+ * otherwise false.
+ * @throws DomainError `notFound` if there is no such session
+ * @throws DomainError `forbidden` if the token belongs to another session
+ * @throws DomainError `invalid` if the session is not active
  */
 export async function interruptSession(ports: Ports, { caller, signal }: TenantRequest, id: string): Promise<boolean> {
   const { tenantId } = caller;
@@ -23,8 +26,7 @@ export async function interruptSession(ports: Ports, { caller, signal }: TenantR
     assertActive(await sessionStore(db).lock(sessionId));
     await sessionStore(db).countInterrupt(sessionId);
     const begun = await jobs(db).cancel({ kind: turnKind, key: String(sessionId) });
-    // The reply may be complete before the cancellation arrives. So the transaction that stores the reply reads this
-    // mark.
+    // The reply may be complete before the cancellation arrives. So the transaction that stores the reply reads the mark that is set here.
     return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
   return ports.database.transact(tenantId, interrupt, { lockQueue: lockQueueOf({ tenantId, sessionId }), signal });

@@ -50,7 +50,10 @@ export async function interruptedReply(
   };
 }
 
-/** Estimates the context of a reply whose process died: the larger of the session's last context and the history that was sent. */
+/**
+ * Estimates the context size of a reply whose process died: the size of the session's last context or of the history that was sent,
+ * whichever is larger.
+ */
 async function estimateContext(
   { settings }: Ports,
   db: TenantDb,

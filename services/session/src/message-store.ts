@@ -4,7 +4,7 @@ import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Message, messages } from './session.ts';
 
-/** Limits the rows that are read to find the end of a part. */
+/** Maximum number of rows that are read to find where a part of a transcript ends. */
 const maxMessagesPerPart = 2_000;
 
 export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
@@ -14,7 +14,7 @@ export function messageStore(db: TenantDb) {
   return {
     /**
      * Lists a page of messages for each session, oldest first. Long columns are read only if they are selected.
-     * @throws DomainError `ANSWER_TOO_LARGE`
+     * @throws DomainError with reason `ANSWER_TOO_LARGE` if the messages exceed the answer budget
      */
     async listOf(sessionIds: number[], { first, after }: Page): Promise<Map<number, Message[]>> {
       const page = knex.raw(
@@ -49,7 +49,7 @@ export function messageStore(db: TenantDb) {
       return rows;
     },
 
-    /** Returns the estimated tokens of the session's exchanges up to and including this one. */
+    /** Returns the estimated tokens of the session's exchanges up to and including `exchangeIndex`. */
     async sumTokens(sessionId: number, exchangeIndex: number): Promise<number> {
       const { rows } = await knex.raw(
         `SELECT cast(coalesce(sum(token_estimate), 0) AS integer) AS tokens FROM messages

@@ -1,6 +1,6 @@
 import { estimateTokens } from '@parley/text/token-estimate';
 
-/** Tokens of a message in addition to its text: its role and delimiters. */
+/** Number of tokens that a message needs for its role and delimiters, in addition to its text. */
 const tokensPerMessage = 4;
 
 export function contextTokens(text: string): number {

@@ -23,18 +23,18 @@ export interface Ports {
   /** Signs and verifies tokens of embedded sessions, and tokens of tenants for the voice service. */
   tokens: SessionTokens;
   cursors: CustomerCursors;
-  /** Transcribes speech by the voice service. */
+  /** Transcribes speech with the voice service. */
   transcribe: Transcriber;
   lookUpQueue: LookUpQueue;
-  /** Settings of the platform that embedding clients receive. */
+  /** URLs of the platform that are sent to the clients of embedded sessions. */
   embed: { graphqlEndpoint: string; avatarServiceUrl: string };
   settings: SessionSettings;
   /** Posts evaluations to the systems of customers. */
   sync: SyncPorts;
   log: Logger;
   /**
-   * Announces the end to gateways, which may have cached the session's status and would otherwise notice within a
-   * second. Never rejects.
+   * Announces the end of a session to the gateways, which may have cached the session's status. Without the announcement they would notice
+   * the end within a second. Never rejects.
    */
   announceEnd(sessionId: number): Promise<void>;
   /** Records the time to the first chunk, measured from the start of the turn. */

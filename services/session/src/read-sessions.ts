@@ -65,7 +65,7 @@ const transcriptPartBytes = 1_000_000;
 
 /**
  * Streams the messages of a session, oldest first. Each part can be read in its own transaction, because an ended session does not change.
- * @throws DomainError `notFound`
+ * @throws DomainError `notFound` if there is no such session
  */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
@@ -88,7 +88,10 @@ export async function* streamTranscript(
 /** Maximum size of a transcript as JSON, a little below the limit of one gRPC response. */
 const maxTranscriptBytes = 60_000_000;
 
-/** Returns a session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
+/**
+ * Returns a session with all its messages.
+ * @throws DomainError `notFound` if there is no such session; `invalid` if the transcript is larger than `maxTranscriptBytes`
+ */
 export async function getTranscript(
   ports: Ports,
   { caller: { tenantId } }: TenantRequest,

@@ -60,7 +60,7 @@ export function replyStream(ports: Ports, run: TurnRun, turn: PreparedTurn, log:
       if (toolCall) pushCall(toolCall);
     },
 
-    /** Resolves once everything is written. Running tool calls are marked as cancelled. */
+    /** Marks running tool calls as cancelled, and resolves when the whole reply is written to the event log. */
     async end(): Promise<void> {
       for (const call of cutCalls(reply.toolCalls)) pushCall(call);
       await chunks.flush();

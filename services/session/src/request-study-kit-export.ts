@@ -8,9 +8,10 @@ import { findSession } from './read-sessions.ts';
 import { requireOwnSession } from './require-own-session.ts';
 
 /**
- * Requests a study kit of the token's session. The export service commits the request with its job before this returns.
- * @throws DomainError `forbidden` for another session or one that does not exist; `tooManyRequests` if too many exports wait or are kept;
- * `unavailable` if the export service does not respond
+ * Requests a study kit of the token's session. The export service commits the request with its job before this function returns.
+ * @throws DomainError `forbidden` if the token belongs to another session, or the session does not exist
+ * @throws DomainError `tooManyRequests` if too many exports of the session wait or are stored
+ * @throws DomainError `unavailable` if the export service does not respond
  */
 export async function requestStudyKitExport(
   ports: Ports,

@@ -8,8 +8,8 @@ import { sessionStore } from './session-store.ts';
 const maxIds = 1_000;
 
 /**
- * Returns the statuses of sessions. Omits ids that do not exist or belong to other tenants. @throws DomainError
- * `invalid` above `maxIds`
+ * Returns the statuses of sessions. Omits ids that do not exist or belong to other tenants.
+ * @throws DomainError `invalid` for more than `maxIds` ids
  */
 export async function resolveSessions(
   { database }: Ports,

@@ -97,8 +97,8 @@ async function generateReply(
 const attempts = 3;
 
 /**
- * Reports whether a reply that has called tools continues after the loss of its agent: another agent repeats the text before the
- * calls and continues after them. That agent may be lost too, before it has repeated a call.
+ * Reports whether a reply continues after its agent was lost, because it has called tools. Another agent then repeats the text before the
+ * calls and continues after them. That agent may be lost too, before it has repeated a call; so calls of earlier attempts count.
  */
 async function continues(
   run: TurnRun,

@@ -22,9 +22,11 @@ const newMessage = z.object({
 });
 
 /**
- * Accepts a message; the reply arrives on `sessionEvents`. Each effect key is used for one message only.
- * @throws DomainError `invalid`, also if the session is not active; `notFound`: the session; `conflict` if the session is changing;
- * `tooManyRequests` if too many messages wait
+ * Accepts a message; the reply arrives on `sessionEvents`. Calls with the same effect key store only one message.
+ * @throws DomainError `invalid` if the input is invalid or the session is not active
+ * @throws DomainError `notFound` if the session does not exist
+ * @throws DomainError `conflict` if the session was changed by a concurrent call, so that a retry may succeed
+ * @throws DomainError `tooManyRequests` if too many messages of the session wait
  */
 export async function sendMessage(ports: Ports, request: TenantRequest, input: SendMessageInput): Promise<Session> {
   const { tenantId, requestId } = request.caller;
@@ -44,7 +46,7 @@ export async function sendMessage(ports: Ports, request: TenantRequest, input: S
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
     const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
-    // If possible, this also claims the turn, which then starts right after the commit.
+    // If possible, `append` also claims the turn, which then starts right after the commit.
     const job = await jobs(db).append({
       kind: turnKind,
       key: String(sessionId),

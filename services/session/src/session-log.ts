@@ -39,8 +39,8 @@ export function isEmpty({ text, toolCalls }: StreamedReply): boolean {
 }
 
 /**
- * The format of log entries, which all replicas read. The entry of a reserved id may name the turn that the event with
- * this id will end.
+ * The format of entries in the event log. All replicas must be able to read it. The entry of a reserved id may name the turn that the event
+ * with this id will end.
  */
 export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
   encode(item) {
@@ -168,7 +168,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
     },
 
     /**
-     * Reports whether any attempt of a turn has called a tool; false if the log stays unavailable or `signal` aborts. Retries for
+     * Reports whether any attempt of a turn has called a tool; false if the log stays unavailable or `signal` aborts. Retries for some
      * seconds.
      */
     async hasCalls(turnIndex: number, floor: EventId, signal: AbortSignal): Promise<boolean> {

@@ -12,12 +12,15 @@ const columns = columnsOf(sessions);
 
 export type NewSession = Pick<Session, 'agentId' | 'clientExternalId' | 'metadata'>;
 
-/** Filters a list that starts with the newest; so `after` selects smaller ids. */
+/**
+ * Selects sessions from a list that starts with the newest one. `after` is an id: only sessions with smaller ids, which are older, are
+ * selected.
+ */
 export interface SessionFilter extends Page {
   agentId?: number | undefined;
 }
 
-/** Condition for the messages of the row `sessions` that have usage; equal to the condition of the index `messages_spent`. */
+/** SQL condition for messages with usage that belong to the current row of `sessions`. The index `messages_spent` covers these messages. */
 const spentBySession = `messages.tenant_id = :tenantId AND messages.session_id = sessions.id AND role = 'MODEL'`;
 
 interface CustomerFilter {
@@ -62,7 +65,10 @@ export function sessionStore(db: TenantDb) {
 
     lock: (id: number): Promise<Session> => get(id, 'FOR UPDATE'),
 
-    /** Lists sessions, newest first. Long columns are read only if they are selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /**
+     * Lists sessions, newest first. Long columns are read only if they are selected. @throws DomainError with reason `ANSWER_TOO_LARGE` if
+     * the sessions exceed the answer budget
+     */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -79,7 +85,7 @@ export function sessionStore(db: TenantDb) {
         .select('id', 'status');
     },
 
-    /** Excludes all ACTIVE sessions from evaluation. Returns whether there are any. */
+    /** Excludes all ACTIVE sessions from evaluation. Returns whether the tenant has ACTIVE sessions. */
     async skipEvaluation(): Promise<boolean> {
       return (await mine().where({ status: 'ACTIVE' }).update({ judged: false })) > 0;
     },
@@ -94,7 +100,10 @@ export function sessionStore(db: TenantDb) {
       return rows.map(({ id }) => id);
     },
 
-    /** Reads sessions in any order. Long columns are read only if they are selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /**
+     * Reads sessions in any order. Long columns are read only if they are selected. @throws DomainError with reason `ANSWER_TOO_LARGE` if
+     * the sessions exceed the answer budget
+     */
     async listByIds(ids: readonly number[]): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -102,7 +111,7 @@ export function sessionStore(db: TenantDb) {
       return listWithin<Session>(db, query);
     },
 
-    /** Lists ids of a customer's sessions below `before`, newest first. */
+    /** Lists ids of a customer's sessions, newest first. With `before`, only ids that are smaller than it. */
     async listIdsOfCustomer({ externalCustomerId, before, limit }: CustomerFilter): Promise<number[]> {
       const query = ofCustomer(externalCustomerId).orderBy('id', 'desc').limit(limit).select('id');
       if (before !== undefined) query.where('id', '<', before);
@@ -210,8 +219,8 @@ export function sessionStore(db: TenantDb) {
     },
 
     /**
-     * Returns the time in ms until an ACTIVE session has been idle for `idleMs` or is `maxAgeMs` old; not positive
-     * after that. Undefined if the session is not ACTIVE.
+     * Returns the time in ms until an ACTIVE session has been idle for `idleMs` or is `maxAgeMs` old; zero or negative after that.
+     * Undefined if the session is not ACTIVE.
      */
     async timeLeftMs(
       id: number,

@@ -20,7 +20,7 @@ export const sessions = table('sessions', {
   tenantId: column<number>(),
   agentId: column<number>(),
   status: column<SessionStatus>(),
-  /** The next status, while the session waits for its running turn to end. */
+  /** The status that the session gets when its running turn has ended; null if the session is not ending. */
   endingAs: column<EndStatus | null>(),
   /** Whether the session's end is published for evaluation; false once the tenant is deleted. */
   judged: column<boolean>(),
@@ -52,7 +52,7 @@ export const messages = table('messages', {
   tokensOut: column<number>(),
   costUsd: column<number>({ sql: (message) => `cast(${message}.cost_usd AS float8)` }),
   modelId: column<string | null>(),
-  /** Null for USER messages, and if unknown. */
+  /** How the reply ended; null for USER messages, and if unknown. */
   finishReason: column<FinishReason | null>(),
   /** Null for USER messages, and for messages stored before this column existed. */
   tokensEstimated: column<boolean | null>(),

@@ -21,9 +21,11 @@ const newSession = z.object({
 const maxMetadataBytes = 64 * 1024;
 
 /**
- * Starts a session. An agent without a workflow sends a greeting first. If the effect key was already used, returns its
- * session.
- * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: the tenant was just deleted
+ * Starts a session. An agent without a workflow sends a greeting first. If an earlier call with the same effect key has started a session,
+ * returns that session.
+ * @throws DomainError `invalid` if the input is invalid
+ * @throws DomainError `notFound` if the agent does not exist
+ * @throws DomainError `forbidden` with reason `NO_TENANT` if the tenant was just deleted
  */
 export async function startSession(ports: Ports, request: TenantRequest, input: StartSessionInput): Promise<Session> {
   const { database } = ports;

@@ -4,7 +4,7 @@ import {
 } from '@parley/protos/parley/agent/v1/tool_calls';
 import type { ToolCallStatus } from './generated/schema.ts';
 
-/** A call of a tool that a reply made, as `MessageDto.toolCalls` has it. */
+/** A tool call that a reply made, as in `MessageDto.toolCalls`. */
 export interface ToolCall {
   callId: string;
   name: string;

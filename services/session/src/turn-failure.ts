@@ -1,12 +1,12 @@
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 
-/** Why a turn ended without a reply: the contract's codes. */
+/** Why a turn ended without a reply: one of the codes that clients get in a failed turn's event. */
 export type TurnFailureCode = keyof typeof messages;
 
 export interface TurnFailure {
   code: TurnFailureCode;
-  /** Safe to show to clients. */
+  /** Describes the failure; safe to show to clients. */
   message: string;
 }
 

@@ -2,7 +2,7 @@ import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
-/** Runs one turn. The job's key is the session's id, so that its turns run in order. */
+/** The data of a job that runs one turn. The job's key is the session's id, so that the turns of a session run in order. */
 export interface TurnJob {
   sessionId: number;
   turnId: number;

@@ -41,7 +41,9 @@ export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
-  /** The result of `prepare`. Undefined if another turn is open, or if another message was stored while this one waited for the lock. */
+  /**
+   * The result of `prepare`. Undefined if another turn is open, or if another message was stored while this message waited for the lock.
+   */
   prepared: PreparedTurn | undefined;
 }
 
@@ -57,9 +59,9 @@ export interface PreparedTurn extends OpenTurn {
   identity: VerifiedIdentity | null;
   startedAt: Date | null;
   testDraft: boolean;
-  /** The newest event in the database: ids of this turn's events must be higher. */
+  /** The id of the newest event in the database. The ids of this turn's events must be higher. */
   lastEventId: string;
-  /** The newest messages within the limit, oldest first. The last one is the message to answer. */
+  /** The newest messages of the session within its limit of tokens, oldest first. The last one is the message to answer. */
   history: { role: MessageRole; text: string }[];
   historyTokens: number;
 }
@@ -68,7 +70,7 @@ export interface Reply {
   text: string;
   tokensIn: number;
   tokensOut: number;
-  /** In 1e-8 USD. */
+  /** Cost of the reply, in units of 1e-8 USD. */
   costUsdE8: bigint;
   modelId: string | null;
   finishReason: FinishReason | null;
@@ -145,8 +147,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       historyTokens,
     }: NewTurn): Promise<AcceptedTurn | undefined> {
       const tokens = contextTokens(text);
-      // The snapshot may be older than the lock. A changed `next_turn_index` shows that other messages were added in
-      // between.
+      // The statement's snapshot may be older than the lock that it waited for. If `next_turn_index` has changed since the snapshot, other
+      // messages were added in between.
       const [row] = await rows<Session & AcceptedRow>(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
@@ -341,8 +343,9 @@ export function turnStore({ knex, tenantId }: TenantDb) {
 }
 
 /**
- * Returns SQL that inserts a MODEL message. @param session a relation with `id` and `tenant_id` of the session @param
- * index its column for the message's turn index
+ * Returns SQL that inserts a MODEL message.
+ * @param session a relation with `id` and `tenant_id` of the session
+ * @param index the column of this relation with the message's turn index
  */
 function insertReplySql(session: string, index: string): string {
   return `INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
@@ -382,10 +385,11 @@ interface AcceptedRow {
 }
 
 interface HistoryClauses {
-  /** Columns of the row `turn`. */
+  /** SQL of the session's id. It may use columns of the row `turn`. */
   sessionId: string;
+  /** SQL of a condition for messages. It may use columns of the row `turn`. */
   where: string;
-  /** Columns of messages. */
+  /** Maximum number of messages. */
   limit: number;
   /** The condition for the exchanges that fit. `total` is the number of tokens of an exchange together with all newer ones. */
   fitting: string;

@@ -19,7 +19,7 @@ async function leftOf(budget: AnswerBudget): Promise<number> {
   return budget.runExclusive(async (room) => room.remainingBytes);
 }
 
-/** Three sessions with 1,002 bytes of metadata; each has four messages of 1,000 bytes in 500 characters. */
+/** Inserts three sessions with 1,002 bytes of metadata each. Each session has four messages of 500 characters, which are 1,000 bytes. */
 async function insertSessions(t: ExecutionContext) {
   const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const sessionIds = await database.transact(1, async ({ knex }) => {

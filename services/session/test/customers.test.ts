@@ -110,7 +110,7 @@ test("a customer's usage is the exact sum over the messages of all its sessions,
   const { app, agent } = mesh;
   agent.script = async function* () {
     yield text('Yes.');
-    yield finished(); // 20 tokens in, 5 out, 150e-8 USD
+    yield finished(); // the usage of each reply: 20 input tokens, 5 output tokens and 150e-8 USD
   };
   const sessions = [await start(mesh, 'ada'), await start(mesh, 'ada'), await start(mesh, 'eve')];
   let replies = 0;
@@ -127,7 +127,7 @@ test("a customer's usage is the exact sum over the messages of all its sessions,
   const usage = await app.customerUsage(byKey, { externalCustomerId: 'ada' });
   t.deepEqual(usage, { externalCustomerId: 'ada', sessionCount: 2, tokensIn: 120, tokensOut: 30, costUsd: 0.000009 });
 
-  // Each read is one snapshot, so its sums match even while sessions are running.
+  // Each read is one snapshot. So the sums of tokens and costs match one another, even while sessions are running.
   for (let each = 0; each < 5; each += 1)
     await app.sendMessage(inTenant(1), { sessionId: sessions[1] ?? 0, text: 'Hi' });
   await eventually('all replies are counted', async () => {

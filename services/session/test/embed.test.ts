@@ -161,7 +161,7 @@ test('a start with no agent, with two, or with one that accepts no sessions is r
     t.like(await t.throwsAsync(app.sdkStart(byKey, input)), expected, JSON.stringify(input));
   }
   t.is(await app.countSessions(inTenant(1)), 0);
-  // These fields are ignored when an agent is given.
+  // `useCase` and `voiceTier` are ignored if `agentId` is given.
   await t.notThrowsAsync(app.sdkStart(byKey, { agentId: 1, useCase: 'SALES', voiceTier: 'NEURAL2' }));
 });
 

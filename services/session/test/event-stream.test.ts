@@ -130,7 +130,9 @@ function logLosingCommitted(log: EventLog): EventLog {
   };
 }
 
-/** A log that is unavailable between `fail` and `recover`. After `recover` it notifies its subscribers of the outage, as a real one does. */
+/**
+ * A log that is unavailable between `fail` and `recover`. After `recover` it notifies its subscribers of the outage, as a real log does.
+ */
 function logWithOutage(log: EventLog) {
   let isDown = false;
   let returned = Promise.withResolvers<void>();
@@ -198,7 +200,7 @@ for (const by of ['its own process', 'another process'] as const) {
   test(`a reply that ${by} ends during an outage of the event log, whose clock is ahead, is delivered afterwards`, async (t) => {
     const env = { SESSION_LEASE_MS: '2000' };
     const { agent, database, replica, unit } = await sessionMesh(t, { env });
-    await unit.stop(); // leaves only the replicas on the log whose clock is ahead
+    await unit.stop(); // all remaining replicas use the log with the advanced clock
     // The process that wrote the chunks knows their ids. Another process relies on clock differences being small.
     const aheadMs = by === 'its own process' ? 600_000 : 5_000;
     const log = logWithOutage(memoryEventLog({ now: () => Date.now() + aheadMs }));

@@ -42,7 +42,7 @@ export interface SyncReplica {
   completed(sessionId: number, rest?: { tenantId?: number; id?: string; agentId?: number }): Promise<void>;
 }
 
-/** Starts the session unit, with stubs of the services that external sync calls. */
+/** Starts the session unit, and stubs of the services that are called by the external sync. */
 export function externalSyncMesh(
   t: ExecutionContext,
   { env = {}, clockOffsetMs }: { env?: Record<string, string>; clockOffsetMs?: () => number } = {},

@@ -74,7 +74,8 @@ test('the message limit drops an exchange that would be split, but not a greetin
   // A failed turn has one message less, so an exchange that exceeded the limit now fits.
   const failed = await historyOf(150, () => 'turn_index = 201');
   t.deepEqual([failed.length, failed[0]], [200, 'USER 100']);
-  // A greeting is an exchange of one message. In the first case below it is the 200th message, in the second the 201st.
+  // An exchange that consists of a greeting has one message. Counted from the newest message, the greeting is number 200 in the first case
+  // below and number 201, one too many, in the second.
   const greeted = (failedTurns: number) => () =>
     `turn_index = 0 OR turn_index % 2 = 1 AND turn_index BETWEEN 3 AND ${1 + 2 * failedTurns}`;
   const fits = await historyOf(100, greeted(0));

@@ -87,7 +87,8 @@ for (const end of ['finished', 'interrupted'] as const) {
     if (end === 'interrupted') await app.interruptSession(owner, String(id));
     await subscriber.until('the reply', isReply);
 
-    // Two earlier calls: 330 input tokens, 79 output tokens, cost 43,700; then 40 input tokens, 9 output tokens, cost 700.
+    // Two earlier calls to the agent were lost. The first had 330 input tokens and 79 output tokens, and cost 43,700e-8 USD; the second had
+    // 40 input tokens and 9 output tokens, and cost 700e-8 USD.
     const { messages } = await app.getTranscript(owner, id);
     t.is(agent.calls.length, 3);
     t.like(
@@ -229,7 +230,7 @@ test('a reply interrupted before a model was asked has no tokens, and the last c
 for (const how of ['the end of its session', 'its last attempt'] as const) {
   test(`the context of a reply that ${how} completes for a dead process is estimated from its history`, async (t) => {
     const { agent, eventLog, database, replica, unit } = await sessionMesh(t);
-    await unit.stop(); // leaves only the replica that dies and its successor
+    await unit.stop(); // only the replica that dies and its successor remain
     const crashingDatabase = await replicaOf(t, database, sessionSchema);
     const crashing = await replica({ eventLog, database: crashingDatabase });
     agent.script = async function* (call) {

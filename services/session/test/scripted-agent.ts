@@ -21,7 +21,7 @@ import type { ExecutionContext } from 'ava';
 export interface TurnCall {
   request: RunTurnRequest;
   asked: string;
-  /** Aborts when the caller asks it to stop or cancels the call. */
+  /** Aborts when the caller asks the agent to stop or cancels the call. */
   signal: AbortSignal;
   /** How the call ended; undefined while it runs. */
   end: 'finished' | 'stopped' | 'cancelled' | 'failed' | undefined;

@@ -14,7 +14,7 @@ import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
 import { oneAtATime, serveIdentity, tokenKeys } from './session-mesh.ts';
 
-/** Starts the whole unit on loopback servers and a schema of the test's own, with stubs of agent, evaluation and export. */
+/** Starts the whole unit on loopback servers and on a schema that only this test uses, with stubs of agent, evaluation and export. */
 export const sessionUnit = (t: ExecutionContext, env: Record<string, string> = {}) =>
   oneAtATime(() => startUnit(t, env));
 

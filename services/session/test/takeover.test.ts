@@ -126,7 +126,7 @@ test('a turn whose process dies three times fails', async (t) => {
 
 test('a restarted process takes over running turns at once, and event ids keep increasing', async (t) => {
   const { agent, database, replica, unit } = await sessionMesh(t);
-  await unit.stop(); // leaves only the replica that dies and its successor
+  await unit.stop(); // only the replica that dies and its successor remain
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
   const { app } = await replica({ database: crashingDatabase });
   agent.script = gatedReply(createGate(), 'never');
@@ -174,7 +174,7 @@ test('a replica that stops hands its turn over to another', async (t) => {
 for (const what of ['interrupt', 'end'] as const) {
   test(`the ${what} of a turn between two attempts keeps its streamed text`, async (t) => {
     const { agent, database, replica, unit } = await sessionMesh(t);
-    await unit.stop(); // leaves only the replica that hands the turn over and its successor
+    await unit.stop(); // only the replica that hands the turn over and its successor remain
     const stopping = await replica();
     const gate = createGate();
     agent.script = gatedReply(gate, 'so far ', 'never');
@@ -247,7 +247,7 @@ test('an interrupt before the second attempt streams text keeps the text of the 
 
 test('the text of a dead process is kept although the event log is unavailable for a moment', async (t) => {
   const { agent, database, replica, unit, eventLog } = await sessionMesh(t, { env });
-  await unit.stop(); // leaves only the replica that dies and its successor
+  await unit.stop(); // only the replica that dies and its successor remain
   const crashingDatabase = await replicaOf(t, database, sessionSchema);
   const crashing = await replica({ database: crashingDatabase });
   const gate = createGate();
@@ -279,7 +279,7 @@ test('the text of a dead process is kept although the event log is unavailable f
 for (const how of ['its turn has no attempts left', 'its session has to end'] as const) {
   test(`a reply without a process keeps its streamed text when ${how}, although the event log is unavailable for a moment`, async (t) => {
     const { agent, database, replica, unit, eventLog } = await sessionMesh(t);
-    await unit.stop(); // leaves only the replica that dies and its successor
+    await unit.stop(); // only the replica that dies and its successor remain
     const crashingDatabase = await replicaOf(t, database, sessionSchema);
     const crashing = await replica({ database: crashingDatabase });
     const gate = createGate();

@@ -244,7 +244,7 @@ for (const how of [
 ] as const) {
   test(`the tool call of a dead process is cancelled and stored when its turn ${how}`, async (t) => {
     const { agent, database, replica, unit } = await sessionMesh(t);
-    await unit.stop(); // leaves only the replica that dies and its successor
+    await unit.stop(); // only the replica that dies and its successor remain
     const crashingDatabase = await replicaOf(t, database, sessionSchema);
     const crashing = await replica({ database: crashingDatabase });
     agent.script = async function* (turn) {

@@ -42,7 +42,7 @@ export function fileName({ id }: Pick<AvatarModel, 'id'>): string {
 /** The first bytes of every `.glb` file. */
 const magic = 'glTF';
 
-/** Checks that a file begins like a `.glb` file. @throws Error otherwise */
+/** Checks that a file begins like a `.glb` file. @throws Error if it does not */
 export function checkModel(content: Buffer): void {
   if (content.toString('latin1', 0, magic.length) !== magic) throw new Error('it is no .glb');
 }

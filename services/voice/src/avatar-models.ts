@@ -22,7 +22,7 @@ export interface AvatarModels extends Part {
   find(name: string): Promise<ModelFile | undefined>;
 }
 
-/** Creates the catalogue of the 3D models in a folder, which is read at start. Default: the folder `models` of this service. */
+/** Creates the catalogue of the 3D models in a folder. The folder is read at start. Default: the folder `models` of this service. */
 export function folderModels(folder = fileURLToPath(new URL('../models', import.meta.url))): AvatarModels {
   let models: AvatarModel[] = [];
   const files = new Map<string, ModelFile>();

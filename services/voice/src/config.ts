@@ -139,7 +139,7 @@ export const voiceSettings = {
 
 export type VoiceConfig = ReturnType<typeof readVoiceConfig>;
 
-/** Reads the settings. @throws SettingsError also if a provider has no URL */
+/** Reads the settings. @throws SettingsError for invalid settings, also if a provider has no URL */
 export function readVoiceConfig(env: Environment) {
   const read = readSettings(env, voiceSettings);
   const problems = [

@@ -22,7 +22,7 @@ export interface RemoteModelsOptions {
   now?: () => number;
 }
 
-/** Pause in ms after a failure, or `keptMs` if that is shorter. */
+/** Pause in ms before a fetch that failed is repeated; `keptMs` if that is shorter. */
 const restMs = 10_000;
 
 /**

@@ -38,7 +38,7 @@ export const voice = defineUnit(voiceDeclaration, {
   servers: (ports, given) => [voiceServer(ports, given)],
 });
 
-/** Maximum concurrent calls: of a remote provider by settings, of a local engine one per process. */
+/** Maximum concurrent calls. The settings limit the calls of a remote provider; a local engine has one call per process. */
 function callLimits({ calls, tts, stt, speechProcesses, whisper }: VoiceConfig) {
   const limits = (inFlight: number, perTenant: number) => ({
     inFlight,

@@ -36,7 +36,7 @@ export interface ClipRequest {
 
 export interface Transcript {
   transcript: string;
-  /** 0 to 1; 0 if the provider returns none. */
+  /** From 0 to 1; 0 if the provider returns no confidence. */
   confidence: number;
   languageCode: string;
 }

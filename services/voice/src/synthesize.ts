@@ -32,12 +32,12 @@ const googleSpeech = z.object({
   audioConfig: z.object({ speakingRate }).nullish(),
 });
 
-/** Speaks a text or SSML; if both are given, the SSML. @throws DomainError `invalid` for other input; the errors of `speakFor` */
+/** Speaks a text or SSML; if both are given, the SSML. @throws DomainError `invalid` if the input is invalid; the errors of `speakFor` */
 export function synthesize(ports: Ports, tenantId: number, input: unknown, asking: Asking): Promise<Speech> {
   return speakFor(ports, tenantId, readSpeechRequest(input), asking);
 }
 
-/** Validates the input of `/tts`. @throws DomainError `invalid` */
+/** Validates the input of `/tts`. @throws DomainError `invalid` if it is invalid */
 export function readSpeechRequest(input: unknown): SpeechRequest {
   return requestOf(parseInput(speech, input as z.input<typeof speech>, ''), '');
 }

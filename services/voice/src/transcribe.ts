@@ -15,7 +15,10 @@ const clip = z.object({
   sampleRateHertz: between(8_000, 48_000).nullish(),
 });
 
-/** Transcribes a clip. @throws DomainError `unavailable`, also if no provider is configured */
+/**
+ * Transcribes a clip.
+ * @throws DomainError `invalid` if the input is invalid; `unavailable` if no provider is configured; the errors of `Listener`
+ */
 export async function transcribe(
   { listen, provide }: Ports,
   tenantId: number,

@@ -3,7 +3,7 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { voiceApp, voiceToken } from './voice-app.ts';
 
-// In a file of its own, because the test kills child processes of its process.
+// This test has its own file, because it kills child processes of the test process.
 
 const english = { voiceName: 'en-us', languageCode: 'en-US' };
 const text = 'The quick brown fox jumps over the lazy dog. '.repeat(110);
@@ -24,7 +24,7 @@ function speakers(): Child[] {
       const isSpeaker = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('espeak-main');
       return Number(ppid) === process.pid && isSpeaker ? [{ pid, ticks: Number(rest[9]) + Number(rest[10]) }] : [];
     } catch {
-      return []; // it has ended
+      return []; // the process has ended
     }
   });
 }

@@ -30,7 +30,7 @@ async function modelSource(t: ExecutionContext, answers: Record<string, Answer>)
   return { ...server, answers, askedFor: (url: string) => server.received.filter((each) => each.url === url).length };
 }
 
-/** Starts voice with a source of models that it requests again each time. */
+/** Starts voice with a source of models. Voice requests the models from the source again each time. */
 async function remoteVoice(t: ExecutionContext, url: string, env: Record<string, string> = {}) {
   const app = await voiceApp(t, { VOICE_MODELS_URL: url, VOICE_MODELS_KEPT_MS: '1', ...env });
   const get = async (path: string, headers: Record<string, string> = {}) => {

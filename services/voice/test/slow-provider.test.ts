@@ -5,7 +5,7 @@ import test from 'ava';
 import { fakeProvider, mp3Of, type Received, voiceApp, voiceToken } from './voice-app.ts';
 
 const english = { voiceName: 'en', languageCode: 'en-US' };
-/** A minute of MP3 at 64 kbit. */
+/** An MP3 that lasts one minute, at 64 kbit/s. */
 const minute = mp3Of(Buffer.alloc(480_000, 7));
 const requests = 100;
 

@@ -8,7 +8,7 @@ import { fakeProvider, json, mp3Of, mp3Seconds, type Received, samplesOf, voiceA
 
 const english = { voiceName: 'en-us+f3', languageCode: 'en-US' };
 const sentence = 'The quick brown fox jumps over the lazy dog.';
-/** Four pieces: the first sentence, and three of more than 200 characters. */
+/** A text of four pieces: the first sentence, and three pieces of more than 200 characters. */
 const long = [
   sentence,
   ...Array.from({ length: 3 }, () => `${sentence.slice(0, -1)}, `.repeat(5).replace(/, $/u, '.')),
@@ -99,7 +99,7 @@ test('Google-style SSML is requested in pieces that are valid SSML', async (t) =
 });
 
 test('tags and headers with the length of a part are removed from an MP3', async (t) => {
-  const frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
+  const frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit/s, 22,050 Hz
   const info = Buffer.from(frame);
   info.write('Info', 13);
   const id3 = Buffer.concat([Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 5]), Buffer.alloc(5)]);

@@ -29,7 +29,7 @@ export interface AskOptions {
   signal?: AbortSignal;
 }
 
-/** The response bodies of all routes in one type, of which tests read single fields. */
+/** One type for the response bodies of all routes; each test reads only some fields. */
 export interface AnswerBody {
   error: { code: string; message: string };
   audioContent: string;
@@ -49,7 +49,7 @@ export async function voiceApp(t: ExecutionContext, env: Environment = {}, share
     VOICE_PORT: '0',
     AVATAR_TOKEN_KEYS: `t1:${ring[0].key.toString('base64')}`,
     TRUSTED_PROXIES: '127.0.0.1',
-    VOICE_PROVIDER_TIMEOUT_MS: '100000', // the machine may be busy
+    VOICE_PROVIDER_TIMEOUT_MS: '100000', // long, because the machine may be busy
     ...env,
   });
   const unit = voice.unit(config, dependencies, { log: createLogger('voice', { LOG_LEVEL: 'silent' }) });
@@ -119,7 +119,7 @@ export const json =
   (_: Received, response: ServerResponse) =>
     void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content));
 
-const mp3Frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit, 22,050 Hz
+const mp3Frame = Buffer.concat([Buffer.from([0xff, 0xf3, 0x80, 0xc4]), Buffer.alloc(204, 1)]); // 64 kbit/s, 22,050 Hz
 
 /** Returns bytes that begin like an MP3 file, followed by content that a test can recognize. */
 export const mp3Of = (content: string | Buffer = '') => Buffer.concat([mp3Frame, Buffer.from(content)]);

@@ -6,7 +6,8 @@ import { connectUnit } from '@parley/unit/connect-unit';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
 import { serve } from '../processes.ts';
 
-// `@apollo/gateway` with its defaults: no credentials, no limits, its own fetcher. It sends a fixed caller, which subgraphs require.
+// `@apollo/gateway` with its defaults: it checks no credentials, has no limits, and uses its own fetcher. Each request names the same fixed
+// caller, because subgraphs require one.
 process.env.APOLLO_TELEMETRY_DISABLED = 'true';
 const { addresses, callers } = connectUnit(process.env);
 const person = { kind: 'user', userId: 1, tenantId: 1, signInId: 'bench', displayName: 'Ada', requestId: 'b' } as const;

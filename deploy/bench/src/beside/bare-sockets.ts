@@ -16,7 +16,7 @@ const schema = buildSchema(`
     clientTurnId: String turnIndex: Float! attempt: Int! text: String!
   }
 `);
-process.setMaxListeners(0); // each reader has a listener
+process.setMaxListeners(0); // each subscription adds a listener to the process
 const subscription = {
   async *sessionEvents() {
     for await (const [events] of on(process, 'message')) for (const event of events) yield { sessionEvents: event };

@@ -24,7 +24,7 @@ const consumer = eventConsumer<Record<typeof eventType, { number: number; hasEff
       async handle({ id, tenantId, data: { number, hasEffect } }) {
         if (hasEffect) await database.transact(tenantId, (db) => once(db, 'bench', id, async () => undefined));
         numbers.push(number);
-        if (numbers.length === 1) setImmediate(report); // one message for all events of an iteration of the event loop
+        if (numbers.length === 1) setImmediate(report); // sends one message for all events that this iteration of the event loop handles
       },
     },
   },

@@ -1,7 +1,7 @@
 import type { LoopGap } from '../vectors.ts';
 
-// Loaded into a measured process. Replies to each message with the longest time between two iterations of the event loop since the previous
-// message.
+// This module is loaded into a measured process. It replies to each message from the bench with the longest time between two iterations of
+// the event loop since the previous message.
 let last = performance.now();
 let lastCpu = process.threadCpuUsage();
 let longest: LoopGap = { gapMs: 0, busyMs: 0 };

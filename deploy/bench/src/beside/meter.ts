@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { Connection } from 'pg';
 
-// Loaded into a measured process by its first SIGWINCH. At each SIGWINCH, the process writes what its main thread has counted since this
-// module was loaded.
+// This module is loaded into a measured process when the process receives its first SIGWINCH. At each SIGWINCH, it writes what it has
+// counted in the main thread since it was loaded.
 const counts = {
   'SQL statements': 0,
   COMMITs: 0,
@@ -13,9 +13,12 @@ const counts = {
   'pauses of garbage collection': 0,
 };
 
-// Both database engines use this driver, so it counts all requests and responses.
+// The clients of both database engines use the driver pg, so a wrapper around its connections counts all requests and responses.
 const driver = Connection.prototype as Connection & Record<'query' | 'sync', (...args: unknown[]) => unknown>;
-/** Connections that have sent in this iteration of the event loop; further messages go into the same packet. */
+/**
+ * Connections that have already sent a message in this iteration of the event loop. Their further messages in the iteration go into the
+ * same packet and are not counted.
+ */
 const sending = new WeakSet<Connection>();
 for (const method of ['query', 'sync'] as const) {
   const send = driver[method];
@@ -40,7 +43,7 @@ let profiler = new GCProfiler();
 let usedBefore = usedBytes();
 profiler.start();
 
-/** Adds the growth of the heap between two collections, which equals the allocations. */
+/** Adds the growth of the heap between garbage collections. The sum of all such growths is the allocated memory. */
 function collect(): void {
   const grow = (from: number, to: number) => void (counts.allocated += Math.max(0, to - from) / 1024);
   for (const { beforeGC, afterGC, cost } of profiler.stop().statistics) {

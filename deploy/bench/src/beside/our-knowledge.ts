@@ -6,7 +6,7 @@ import { startService } from '@parley/testing/service-harness';
 import { openKnowledge } from '../knowledge-bases.ts';
 import { serve } from '../processes.ts';
 
-// The whole unit on a real database, with an in-memory ledger that responds at once.
+// The whole knowledge service on a real database, with an in-memory ledger that responds at once.
 const { MESH_KEY = '', DATABASE_URL = '' } = process.env;
 const endings: (() => unknown)[] = [];
 const t = { teardown: (end: () => unknown) => void endings.push(end) };

@@ -10,7 +10,7 @@ import { serve } from '../processes.ts';
 const { PROBE_URL: url = '', PROBE_WHAT: what = '' } = process.env;
 const person = new Client(url);
 const account = await person.register();
-/** Several conversations, because the turns of one session run one after the other. */
+/** Uses several conversations, because the turns of one session run one after the other. */
 const conversations = await open(what.includes('turn') ? 8 : 0);
 let probed: Probed = { times: {}, failed: {} };
 

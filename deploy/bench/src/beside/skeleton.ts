@@ -95,7 +95,7 @@ async function session(agentAddress: string): Promise<string> {
   });
 }
 
-/** Responds like the gateway, so that the bench can use the same client for both. */
+/** Responds like the gateway, so that the bench can use the same client for the gateway and the skeleton. */
 async function gateway(sessionAddress: string): Promise<string> {
   const sessions = clientOf(sessionAddress);
   const http = createServer(async (asked, answer) => {

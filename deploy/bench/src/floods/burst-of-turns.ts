@@ -11,7 +11,10 @@ const usage = '{ apiUsageSummary { costThisMonthUsd breakdown { operation count 
 /** The maximum time until the whole burst has been replied to. */
 const longestMs = 300_000;
 
-/** More concurrent turns than a process runs: several messages in each of many sessions of a few tenants, with slow replies. */
+/**
+ * A flood with more concurrent turns than a process runs: each of many sessions sends several messages, and replies are slow. The sessions
+ * belong to a few tenants.
+ */
 export const burstOfTurns: Flood = {
   name: 'a burst of turns',
   probes: ['query', 'turn'],
@@ -59,7 +62,7 @@ async function run(scene: Scene): Promise<Figure[]> {
     }
     const roles = stored.messages.map(({ role }) => role);
     const asked = roles.filter((role) => role === 'USER').length;
-    const answered = roles.slice(roles.indexOf('USER')).filter((role) => role === 'MODEL').length; // without the greeting
+    const answered = roles.slice(roles.indexOf('USER')).filter((role) => role === 'MODEL').length; // the greeting is not counted
     await events.close();
     return {
       withoutEnd: Math.max(0, taken - new Set(ends).size),
@@ -77,7 +80,7 @@ async function run(scene: Scene): Promise<Figure[]> {
   );
   const seconds = (performance.now() - begunAt) / 1_000;
 
-  // Entries of the ledger may be written shortly after the reply.
+  // Reads the ledger several times, because its entries may be written shortly after the replies.
   const asked = model.requests.filter(({ body }) => messageOf(body).startsWith(begins));
   const ledgered = async () => {
     const read = await oneByOne(owners.length, async (n) => owners[n]?.owner.query<Usage>(usage));

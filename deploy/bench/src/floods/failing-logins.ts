@@ -3,14 +3,17 @@ import { Client, newAccount } from '@parley/stories/client';
 import { atOnce, type Figure, figure, oneByOne, quantile, tookMs } from '../figures.ts';
 import { codeOf, type Flood, type Scene } from './flood.ts';
 
-/** Sends wrong passwords as fast as they are answered, from addresses of one network and then of many, while other people sign in. */
+/**
+ * Many clients send wrong passwords, each as soon as its previous one was refused, while other people sign in. First, the addresses of the
+ * clients belong to one network; then each address belongs to a different network.
+ */
 export const failingLogins: Flood = {
   name: 'failing logins',
   probes: ['query', 'signIn'],
   run,
 };
 
-/** Where the clients of a flood come from. Each function returns the IP address of the n-th client. */
+/** The two floods, by the networks of their clients. Each function returns the IP address of the n-th client. */
 const floods = {
   'of one /24': (n: number) => `198.51.100.${n % 250}`,
   'of a /16 each': (n: number) => `198.${n % 250}.0.1`,
@@ -65,12 +68,13 @@ async function flood(
       const { email, password } = newAccount();
       const outcome = await attacker.login({ email, password }).then(() => 'a sign-in', codeOf);
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1);
-      // Without a pause, clients that are refused at once would only keep the gateway busy.
+      // Without a pause, clients that are refused at once would send so many requests that they only keep the gateway busy.
       if (outcome !== 'UNAUTHENTICATED') await delay(1_000);
     }
   });
   await delay(short ? 100 : 2_000);
-  // Logs in from both addresses at the same time, because the number of attempts from an address is limited.
+  // Logs in from new addresses and from the accounts' known addresses at the same time, because the number of attempts from each address is
+  // limited.
   const [elsewhere, home] = await Promise.all([people.signIn('elsewhere'), people.signIn('home')]);
   end.abort();
   await attackers;

@@ -17,9 +17,9 @@ export type Probing = 'query' | 'turn' | 'signIn';
 
 /** A flood: more work than a mesh can do at once. To add a flood, add a file in this folder and an entry in `floods`. */
 export interface Flood {
-  /** The name in the flood's figures and for `--flood`. */
+  /** The flood's name: in its figures, and as the value of `--flood`. */
   name: string;
-  /** The operations that are measured. */
+  /** The operations of the client that is measured during the flood. */
   probes: readonly Probing[];
   /** Additional settings of the mesh. */
   settings?: Record<string, string>;
@@ -35,7 +35,7 @@ export function operations() {
 
   return {
     /**
-     * Runs and times one operation. A refusal differs from a failure by its code.
+     * Runs and times one operation. An error counts as a refusal if a limit of the gateway was exceeded, otherwise as a failure.
      * @returns the operation's result; undefined if it was refused or failed
      */
     async count<T>(operation: () => Promise<T>): Promise<T | undefined> {

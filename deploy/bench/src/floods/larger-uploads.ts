@@ -21,11 +21,11 @@ interface Stored {
   unconfirmedMb: number;
   /** Total size of the stored files after all uploads were confirmed. */
   storedMb: number;
-  /** Number of files by the outcome of their upload. */
+  /** Number of uploads by outcome. */
   answers: Map<string, number>;
 }
 
-/** Uploads files of 20 MB: one tenant declares a size of one byte for each file, another tenant the real size. */
+/** Uploads files of 20 MB for two tenants: one declares a size of one byte for each file, the other declares the real size. */
 export const largerUploads: Flood = {
   name: 'larger uploads',
   probes: ['query'],
@@ -37,7 +37,8 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
   const file = Buffer.alloc(sizeMb * mb, 'a line of text\n');
   const folder = dirname(mesh.temporary);
   /**
-   * Returns the total stored size. The one-process file store hashes file names and adds a header to each file; S3 uses the keys as names.
+   * Returns the total size of the stored files. Finds the files by their size, because their names and sizes differ between stores: the
+   * one-process file store hashes the names and adds a header to each file; S3 uses the keys as names.
    */
   const stored = () =>
     globSync('**/{objects,uploads}/**', { cwd: folder, withFileTypes: true }).filter(
@@ -53,8 +54,8 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
     const answered = (outcome: string): undefined => {
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1);
     };
-    // All uploads are requested before the first one is confirmed. Each request has its own client address, because uploads are throttled
-    // by address.
+    // Requests all uploads before the first one is confirmed. Each request has its own client address, because uploads are throttled by
+    // address.
     const offered = await oneByOne(uploads, () =>
       requestUpload(owner.at(owner.url), base, undefined, declaredSizeBytes).catch((error: unknown) =>
         answered(`${codeOf(error)} to its request`),
@@ -74,7 +75,7 @@ async function run({ short, say, mesh }: Scene): Promise<Figure[]> {
         ),
       );
     });
-    await delay(short ? 500 : 10_000); // a job removes refused files
+    await delay(short ? 500 : 10_000); // after this, a job has removed the refused files
     return { unconfirmedMb, storedMb: stored() - before, answers };
   }
 

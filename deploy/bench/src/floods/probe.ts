@@ -3,7 +3,7 @@ import { type Figure, figure, quantile } from '../figures.ts';
 import { startChild } from '../processes.ts';
 import type { Probing } from './flood.ts';
 
-/** The measurements of the client outside the flood: durations in ms, and the number of failed operations. */
+/** What the client outside the flood measured: durations in ms, and the number of failed operations. */
 export interface Probed {
   times: Record<string, number[]>;
   failed: Record<string, number>;
@@ -28,7 +28,7 @@ export async function startProbe(url: string, probes: readonly Probing[]) {
   };
 }
 
-/** Compares durations during a flood with durations without a flood. A failed operation counts as infinite. */
+/** Compares durations during a flood with durations without a flood. The duration of a failed operation counts as infinite. */
 export function probeFigures(alone: Probed, beside: Probed): Figure[] {
   return Object.keys(beside.times).flatMap((name) => {
     const quiet = alone.times[name] ?? [];

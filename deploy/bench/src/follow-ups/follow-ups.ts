@@ -7,10 +7,10 @@ import { type Figure, figure } from '../figures.ts';
 
 interface Dialogue {
   language: string;
-  /** The previous question and its answer. */
+  /** The question before the message, and its answer. */
   before: [question: string, answer: string];
   message: string;
-  /** The message, rewritten by a person instead of a model so that it can be understood alone. */
+  /** The message, rewritten so that it can be understood alone. A person wrote it; the bench asks no model. */
   standalone: string;
   /** The document that contains the answer. */
   document: string;
@@ -18,12 +18,12 @@ interface Dialogue {
   depends: boolean;
 }
 
-/** A method of turning a message of a conversation into a search query. */
+/** A method that makes a search query from a message of a conversation. */
 export interface Way {
   name: string;
   /** Whether a model is asked to rewrite the message. */
   asks: (dialogue: Dialogue) => boolean;
-  /** The query if no model is asked. Default: the message. */
+  /** Returns the query of a message that no model rewrites. Default: the unchanged message. */
   without?: (dialogue: Dialogue) => string;
 }
 
@@ -71,7 +71,7 @@ export function measured({ asks, without }: Way) {
   return { dialogues: dialogues.length, found, calls, tokens: Math.ceil(characters / 4), missed, needless };
 }
 
-/** Makes a function that returns the name of the document nearest to a query by the offline embedding. */
+/** Returns a function that finds the name of the document nearest to a query, with the offline embedding. */
 function indexOf(texts: Record<string, string>): (query: string) => string | undefined {
   const vectors = Object.entries(texts).map(([name, text]) => ({ name, vector: embedOffline(`${name}\n\n${text}`) }));
   return (query) => {

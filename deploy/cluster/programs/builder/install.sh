@@ -1,5 +1,5 @@
-# Installs buildah, which builds images without a daemon, and debootstrap, which makes a Debian root file system. Both are packages of the
-# distribution, which are only unpacked, with their libraries. debootstrap verifies Debian's packages with gpgv and Debian's keys.
+# Installs two packages of the distribution: buildah, which builds images without a daemon, and debootstrap, which makes a Debian root file
+# system. The packages and their libraries are only unpacked. debootstrap verifies Debian's packages with gpgv and Debian's keys.
 command -v wget >/dev/null || unavailable 'there is no wget, by which debootstrap downloads'
 . "$(dirname "$0")/apt.sh"
 has_apt || unavailable 'there is no apt-get'

@@ -1,5 +1,5 @@
 # Builds all programs of Kubernetes as one program, from a Go module of this project. Kubernetes' own go.mod replaces some modules by
-# folders of its repository. Here they are replaced by their published versions, which have the same minor and patch version.
+# folders of its repository. This module replaces them by their published versions, whose minor and patch numbers equal those of Kubernetes.
 . "$SCRIPTS/../go.sh"
 module kubernetes "k8s.io/kubernetes@v$VERSION"
 staging=$(go mod download -json "k8s.io/kubernetes@v$VERSION" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
@@ -13,6 +13,6 @@ build kubernetes . "-X $at.gitVersion=v$VERSION -X $at.gitMajor=${VERSION%%.*} -
 for program in kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet; do
   ln -s kubernetes "$TARGET/$program"
 done
-# People call only kubectl, so this folder for their PATH contains nothing else.
+# A folder for people's PATH. It contains only kubectl, because people call no other program.
 mkdir "$TARGET/bin"
 ln -s ../kubernetes "$TARGET/bin/kubectl"

@@ -13,7 +13,7 @@ rm -rf usr/share
 for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
   ln -s xtables-nft-multi "usr/sbin/$name"
 done
-# The programs of these packages use the libraries of these packages. Other programs use the machine's.
+# The programs of these packages use the libraries of these packages. All other programs use the machine's libraries.
 mkdir bin
 cat >run <<'RUN'
 #!/bin/sh

@@ -16,7 +16,7 @@ export interface CommandOptions {
 /** @returns the exit code. */
 export type Command = (options: CommandOptions) => Promise<number>;
 
-/** The arguments are wrong; the usage is printed. */
+/** Thrown if the arguments are wrong. The command then prints the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

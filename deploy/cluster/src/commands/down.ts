@@ -10,7 +10,10 @@ export const run: Command = async ({ folders, args, signal, say }) => {
   return code;
 };
 
-/** Returns the message and the exit code for a removal: 1 if a step failed, or if this machine is not as it was. */
+/**
+ * Returns the message and the exit code for a removal. The code is 1 if a step failed, or if this machine differs from its state before
+ * `up`.
+ */
 export function outcome(removed: Removed | undefined): { message: string; code: number } {
   if (!removed) return { message: 'there is no cluster', code: 0 };
   const { differences, failures } = removed;

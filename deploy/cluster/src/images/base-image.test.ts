@@ -21,7 +21,7 @@ test("an image gets npm's own package, and nothing of the folders around a wrapp
   await t.throwsAsync(npmPackage(wrapper), { message: /wrapper is no link into npm's package/u });
 });
 
-/** A builder that has these images, and calls `build` instead of a build. */
+/** A stub of the builder: it has these images, and calls `build` instead of building. */
 function fakeBuildah(images: string[], build: (args: string[]) => void = () => undefined): Buildah {
   const run = async (command: string, ...args: string[]) => {
     if (command === 'bud' && args.includes('--tag')) build(args);
@@ -33,7 +33,7 @@ function fakeBuildah(images: string[], build: (args: string[]) => void = () => u
 const named = () => namedBase(join(root, 'deploy/docker/Dockerfile'));
 const quiet = { checkout: root, say: () => undefined };
 
-/** Returns the name of the base image that is made of this checkout's Node. */
+/** Returns the name of the base image that contains this checkout's Node. */
 async function madeBase(t: ExecutionContext): Promise<string> {
   const has = async (image: string) => image.startsWith('localhost/');
   const reach = async () => {

@@ -22,7 +22,7 @@ interface BaseOptions {
   /** The folder in which a Debian root file system is made. */
   folder: string;
   say(line: string): void;
-  /** Reports whether the registry can be reached. Default: asks it. */
+  /** Reports whether the registry can be reached. Default: sends a request to the registry. */
   reach?(): Promise<boolean>;
 }
 
@@ -34,10 +34,10 @@ export async function namedBase(dockerfile: string): Promise<string> {
 }
 
 /**
- * Makes sure that the builder has a base image: the named one, from its registry, or one that is made from Debian packages and this
- * checkout's Node and npm if the registry cannot be reached.
- * @returns the name of the base image. The name of a made image contains a hash of everything it is made of, so that a change of it changes
- *   the keys of the images built on it
+ * Makes sure that the builder has a base image. If it has none, pulls the named image from its registry. If the registry cannot be reached,
+ * makes an image from Debian packages and this checkout's Node and npm.
+ * @returns the name of the base image. If the image was made here, its name contains a hash of its ingredients, so that a changed
+ * ingredient changes the keys of all images built on it
  */
 export async function ensureBase(image: string, options: BaseOptions): Promise<string> {
   const { buildah, checkout, say, reach = () => isReached(registryUrl) } = options;
@@ -54,7 +54,7 @@ export async function ensureBase(image: string, options: BaseOptions): Promise<s
   return made;
 }
 
-/** Returns a hash of what a base image is made of. The versions of Debian's packages are not part of it. */
+/** Returns a hash of the ingredients of a base image. The hash does not cover the versions of Debian's packages. */
 async function madeFrom(image: string, checkout: string): Promise<string> {
   const node = await exec(nodeOf(checkout), ['--version']);
   const npm: { version: string } = JSON.parse(await readFile(join(await ownNpm(), 'package.json'), 'utf8'));
@@ -83,15 +83,15 @@ async function makeBase(name: string, { buildah, checkout, folder }: BaseOptions
 
 const nodeOf = (checkout: string) => join(checkout, 'node_modules/node/bin/node');
 
-/** Returns the folder of the package of the npm in PATH. */
+/** Returns the folder of npm's package, for the npm that is in PATH. */
 async function ownNpm(): Promise<string> {
   return npmPackage((await exec('sh', ['-c', 'command -v npm'])).trim());
 }
 
 /**
  * Returns the folder of npm's package.
- * @param command the command `npm`: a link to bin/npm-cli.js in the package
- * @throws UnavailableError if it leads elsewhere, as a wrapper script does
+ * @param command the path of the command `npm`: a link to bin/npm-cli.js in the package
+ * @throws UnavailableError if the command is no such link, for example a wrapper script
  */
 export async function npmPackage(command: string): Promise<string> {
   const folder = join(await realpath(command), '../..');
@@ -111,6 +111,6 @@ async function addNode(root: string, checkout: string): Promise<void> {
 
 async function isReached(url: string): Promise<boolean> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(reachedWithinMs) }).catch(() => undefined);
-  // A registry requires a login at this URL; a proxy in its place would return another status.
+  // A registry requires a login at this URL. A proxy that answers for an unreachable registry would return another status.
   return answer?.status === 401 || answer?.status === 200;
 }

@@ -19,7 +19,7 @@ export interface BuiltImage {
 
 export interface BuildOptions {
   buildah: Buildah;
-  /** The files to build: this checkout, or the files of another commit. */
+  /** The folder with the files to build: this checkout, or the extracted files of another commit. */
   checkout: string;
   /** The checkout in which Node is installed. */
   installed: string;
@@ -31,7 +31,7 @@ export interface BuildOptions {
 }
 
 /**
- * Builds images with the project's Dockerfile. Skips those whose content was built before.
+ * Builds images with the project's Dockerfile. Skips images whose content was built before.
  * @returns the images, and a tag computed from all their keys
  */
 export async function buildImages(options: BuildOptions): Promise<{ tag: string; images: BuiltImage[] }> {
@@ -65,7 +65,7 @@ export async function buildImages(options: BuildOptions): Promise<{ tag: string;
 }
 
 /**
- * Returns the Dockerfile without `--start-interval` of HEALTHCHECK if the builder is too old for this option. Kubernetes ignores
+ * Returns the Dockerfile. Removes `--start-interval` from HEALTHCHECK if the builder is too old for this option; Kubernetes ignores
  * HEALTHCHECK.
  */
 async function knownInstructions(buildah: Buildah, folder: string, text: string): Promise<string> {
@@ -79,8 +79,8 @@ async function knownInstructions(buildah: Buildah, folder: string, text: string)
 }
 
 /**
- * Returns the build options with which npm uses this machine's registry settings and additional certificate authorities. They are passed as
- * a secret and a volume, and are not part of the image.
+ * Returns build options that give npm this machine's registry settings and additional certificate authorities. The build receives the
+ * settings as a secret and the authorities as a volume, so neither becomes part of the image.
  * @param npmrc the file of the secret, which may contain the tokens of registries
  */
 async function packageAccess(npmrc: string): Promise<string[]> {

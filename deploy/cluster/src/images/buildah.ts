@@ -14,13 +14,13 @@ export interface BuildahOptions {
   signal: AbortSignal;
 }
 
-/** Opens the image builder with its own store. It neither reads nor changes the machine's own images and settings. */
+/** Opens the image builder with its own store. The builder neither reads nor changes the machine's other images and settings. */
 export function openBuildah({ installed, folder, signal }: BuildahOptions) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const store = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')];
-  // The packages are only unpacked, so there is no signature policy in /etc.
+  // The builder's packages are only unpacked, not installed, so there is no signature policy in /etc.
   const policy = ['--signature-policy', join(installed, 'policy.json')];
-  // By default, buildah writes its caches to /var/tmp, where every user can read them.
+  // The folder for buildah's caches. By default, buildah writes them to /var/tmp, where every user can read them.
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
   const env = { ...process.env, TMPDIR: temporary };

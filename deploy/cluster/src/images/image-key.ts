@@ -8,7 +8,7 @@ interface Manifest {
   workspaces?: string[];
 }
 
-/** Files that no build reads, as in .dockerignore. */
+/** Files that no build reads, because .dockerignore excludes them. */
 const unread = /(^|\/)(test|testing|node_modules)(\/|$)|\.test\.ts$|\.md$/u;
 
 /** Files that the build of every image reads. */
@@ -23,8 +23,8 @@ const common = [
 ];
 
 /**
- * Identifies the content of an image: a hash of the files of the unit, of the workspaces it depends on, and of the build. Changing one unit
- * does not change the keys of the others.
+ * Returns a hash that identifies the content of an image. It covers the files of the unit, of the workspaces on which the unit depends, and
+ * of the build. A change of one unit does not change the keys of other units.
  * @param unit the unit's name, or `commands`
  * @param base the base image
  * @throws Error for an unknown unit

@@ -12,7 +12,7 @@ import { pruneImages } from './prune-images.ts';
 
 export interface ImagesOptions {
   folders: ClusterFolders;
-  /** Default: all. */
+  /** The units whose images are built. Default: all. */
   units?: readonly string[];
   /** The commit to build. Default: the current files of this checkout. */
   commit?: string;
@@ -24,8 +24,8 @@ export interface ImagesOptions {
 const storeOf = ({ state }: ClusterFolders) => join(dirname(state), 'images');
 
 /**
- * Builds images whose content has changed, and loads them on the nodes. Waits while another process builds images.
- * @returns the tag of all images, and the folder of the files they were built from
+ * Builds images whose content has changed, and loads them on the nodes. If another process builds images, waits until it has finished.
+ * @returns the tag of all images, and the folder that contains the source files of the images
  * @throws Error if no cluster runs
  */
 export async function provideImages(options: ImagesOptions): Promise<{ tag: string; checkout: string }> {
@@ -54,7 +54,7 @@ async function buildAndLoad(
   return { tag, checkout };
 }
 
-/** Extracts the files of a commit into `folder` after emptying it. */
+/** Empties `folder`, then extracts the files of a commit into it. */
 function filesOf(commit: string, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -24,8 +24,7 @@ export function runningNodes(folders: ClusterFolders): Node[] {
 }
 
 /**
- * Gives images this tag on every node, and loads them on nodes that lack them. An image that a node has under another tag is not loaded
- * again.
+ * Tags images with this tag on every node. Loads an image only on nodes that do not have it yet under any tag.
  * @throws Error if no cluster runs
  */
 export async function loadImages(tag: string, images: readonly BuiltImage[], options: LoadOptions): Promise<void> {

@@ -1,13 +1,13 @@
 import type { Buildah } from './buildah.ts';
 
-/** The number of images of a unit that are kept in addition to the current one. */
+/** The number of previous images that are kept for each unit in addition to the current one. */
 const keptOfUnit = 2;
 const imageOfUnit = /^(localhost\/parley\/(?!base:)[^:]+):/u;
 
 /** An image as `buildah images --json` lists it. */
 export interface ListedImage {
   names: string[] | null;
-  /** The time of the build in seconds. */
+  /** The time of the build, in seconds since 1970. */
   created: number;
 }
 

@@ -25,7 +25,7 @@ const fleet = ({ folders, host, signal, say }: EngineOptions): FleetOptions => (
 /**
  * Starts engines of `scripts/servers` with their own data on an address that pods can reach.
  * @returns the engines' settings
- * @throws Error if one does not start
+ * @throws Error if an engine does not start
  */
 export async function startEngines(options: EngineOptions): Promise<Record<string, string>> {
   const servers = await up(fleet(options));
@@ -40,7 +40,7 @@ export async function stopEngines(options: EngineOptions): Promise<void> {
   await down(fleet(options), { clear: true });
 }
 
-/** Allows web pages to upload and download files, as an installation requires of its S3 service. */
+/** Makes the S3 service allow web pages to upload and download files. An installation needs an S3 service with this permission. */
 async function allowPages(env: Record<string, string>): Promise<void> {
   const client = new S3Client({
     endpoint: env.S3_ENDPOINT ?? '',

@@ -30,7 +30,7 @@ export interface Installed {
   /** The engines' settings, and the keys of the Secret. */
   env: Record<string, string>;
   modelUrl: string;
-  /** The file of values that override those of the small example. */
+  /** The file with values that override the values of the chart's small example. */
   values: string;
   seconds: { hooks: number; ready: number };
 }
@@ -61,7 +61,7 @@ export function openHelm(folders: ClusterFolders, kubectl: Kubectl) {
   return (...args: string[]) => runProgram(join(own, 'helm'), [...on, ...args], { env });
 }
 
-/** Helm's arguments that select the value files. */
+/** Returns the arguments with which Helm reads the values of the small example, and then the file `values`. */
 export const valueArgs = (values: string, of = chart) => [
   '--values',
   join(of, 'examples/small.yaml'),
@@ -70,15 +70,15 @@ export const valueArgs = (values: string, of = chart) => [
 ];
 
 /**
- * Installs the chart with the values of its small example, on engines of this machine, in a namespace that enforces Pod Security
- * `restricted`. Resolves when all pods are ready. Waits while another process runs `install` or `leave`.
+ * Installs the chart with the values of its small example. The installation uses engines of this machine, and a namespace that enforces Pod
+ * Security `restricted`. Resolves when all pods are ready. While another process runs `install` or `leave`, waits for it.
  */
 export function install(options: InstallOptions): Promise<Installed> {
   return exclusively(installLockOf(options.folders), options.signal, () => installLocked(options));
 }
 
 async function installLocked({ folders, tag, signal, say }: InstallOptions): Promise<Installed> {
-  const nodes = runningNodes(folders); // `down` may have removed the cluster meanwhile
+  const nodes = runningNodes(folders); // `down` may have removed the cluster while this call waited
   const folder = folderOf(folders);
   makeDataFolder(folder);
   const engines = await startEngines({ ...engineFolders(folders), signal, say });
@@ -101,7 +101,7 @@ async function installLocked({ folders, tag, signal, say }: InstallOptions): Pro
   const helm = openHelm(folders, kubectl);
   const begun = performance.now();
   await withinTime(kubectl, 'the hooks of the install', readyWithinMs, () =>
-    // A killed story may have scaled a unit with kubectl.
+    // A killed story may have scaled a unit with kubectl, which then owns the field `replicas`.
     helm('upgrade', '--install', release, chart, ...valueArgs(values), '--force-conflicts', '--timeout', '15m'),
   );
   const hooks = seconds(begun);
@@ -121,7 +121,9 @@ async function installLocked({ folders, tag, signal, say }: InstallOptions): Pro
   return installed;
 }
 
-/** Resolves when each Deployment has the requested number of pods, all ready and of its newest version. */
+/**
+ * Resolves when each Deployment has the requested number of pods, and all its pods are ready and have the newest version of the Deployment.
+ */
 export async function allReady(
   kubectl: Kubectl,
   {

@@ -2,8 +2,9 @@ import type { Node } from '../addresses.ts';
 import type { Kubectl } from './kubectl.ts';
 
 /**
- * Undoes what an interrupted install or story leaves behind. A pending change makes Helm refuse every other change of the release; the next
- * change starts from the revision before the pending one. On cordoned nodes no pods start.
+ * Undoes the changes of an interrupted install or story. Deletes Helm's record of a pending change, because Helm would refuse every other
+ * change of the release; the next change then starts from the revision before the pending one. Uncordons nodes, because no pods start on
+ * cordoned nodes.
  */
 export async function undoInterrupted(
   kubectl: Pick<Kubectl, 'run'>,

@@ -39,7 +39,7 @@ export function isReady({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp === undefined && readySince({ status }) !== undefined;
 }
 
-/** Returns when a pod became ready; undefined if it is not ready. */
+/** Returns the time at which a pod became ready; undefined if it is not ready. */
 export function readySince({ status }: Pick<Pod, 'status'>): Date | undefined {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status === 'True' ? new Date(ready.lastTransitionTime) : undefined;
@@ -62,7 +62,10 @@ export function openKubectl(folders: ClusterFolders, namespace: string) {
     run,
     /** Returns one object, or a list of all objects of a kind. */
     get: async <T>(...args: string[]): Promise<T> => JSON.parse(await run(['get', ...args, '--output', 'json'])),
-    /** @param unit lists only this unit's pods; default: all */
+    /**
+     * Lists pods.
+     * @param unit lists only this unit's pods; default: the pods of all units
+     */
     async pods(unit?: string): Promise<Pod[]> {
       const ofUnit = unit === undefined ? '' : `,app.kubernetes.io/component=${unit}`;
       const args = ['get', 'pods', '--selector', `app.kubernetes.io/name=parley${ofUnit}`, '--output', 'json'];
@@ -84,7 +87,7 @@ export async function runProgram(
     ...(signal && { signal, killSignal: 'SIGKILL' as const }),
   });
   const ended = once(child, 'close');
-  child.stdin.on('error', () => undefined); // the program has ended; its exit code shows why
+  child.stdin.on('error', () => undefined); // ignored: the program has ended, and its exit code shows why
   child.stdin.end(input ?? '');
   const [stdout, stderr, [code, by]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (code === 0) return stdout;

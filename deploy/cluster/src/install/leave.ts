@@ -6,8 +6,8 @@ import { engineFolders, folderOf, installLockOf } from './places.ts';
 import { endProcessesIn } from './processes-in.ts';
 
 /**
- * Stops the processes of an installation outside the cluster, if there is an installation. Waits while `install` runs. The installation's
- * namespace is removed with the cluster.
+ * Stops the processes of an installation that run outside the cluster, if there is an installation. While `install` runs, waits for it. The
+ * installation's namespace is removed with the cluster.
  */
 export async function leave(
   folders: ClusterFolders,
@@ -19,8 +19,8 @@ export async function leave(
     for (const stop of await Promise.allSettled(stops)) {
       if (stop.status === 'rejected') say(stop.reason instanceof Error ? stop.reason.message : String(stop.reason));
     }
-    // These processes are outside the cluster's cgroup. They are also searched by their folder, so that a process whose record was lost
-    // does not keep running.
+    // The installation's processes are outside the cluster's cgroup. All processes that work in the installation's folders are killed,
+    // including those whose record was lost.
     for (const pid of await endProcessesIn([own, engines.folders.data]))
       say(`process ${pid} had no record, and was killed`);
   });

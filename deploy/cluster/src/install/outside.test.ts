@@ -14,7 +14,7 @@ test('the model and the mail server run until they are stopped, and no user can 
   t.false(processFile('cmdline').includes(password));
   t.deepEqual(readdirSync(folder).toSorted(), ['outside.json', 'outside.log']);
   await stopOutside(folder);
-  t.false(existsSync(`/proc/${pid}/exe`)); // the entry of a process remains until its parent has noticed the end
+  t.false(existsSync(`/proc/${pid}/exe`)); // the process's entry in /proc remains until its parent has noticed the end
 });
 
 test('a damaged record is not an error', async (t) => {

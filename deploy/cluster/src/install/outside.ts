@@ -13,7 +13,7 @@ export interface Outside {
   pid: number;
   started: string;
   modelUrl: string;
-  /** The units' settings for this model, except its address. */
+  /** The settings with which units use the model of this model server, except the server's address. */
   model: Record<string, string>;
   smtpUrl: string;
   password: string;
@@ -33,8 +33,8 @@ function recordIn(folder: string): Outside | undefined {
 }
 
 /**
- * Starts the process unless it runs. It runs until `stopOutside`. Concurrent calls are not safe.
- * @param host the address that both servers listen on
+ * Starts the process unless it already runs. It runs until `stopOutside` is called. Concurrent calls are not safe.
+ * @param host the address on which the model server and the mail server listen
  */
 export async function startOutside(folder: string, host: string): Promise<Outside> {
   makeDataFolder(folder);

@@ -10,5 +10,8 @@ export function engineFolders({ tools, state }: ClusterFolders) {
   return { folders: { tools, data: join(state, 'engines') }, host: hostAddress };
 }
 
-/** Returns the lock file under which an installation is changed. It is outside the state folder, which `down` deletes. */
+/**
+ * Returns the lock file that protects an installation while a command changes it. The file is outside the state folder, because `down`
+ * deletes that folder.
+ */
 export const installLockOf = ({ state }: ClusterFolders) => join(dirname(state), 'install.lock');

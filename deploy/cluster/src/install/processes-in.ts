@@ -4,8 +4,8 @@ import { eventually } from '@parley/testing/eventually';
 
 /**
  * Kills the background processes that work in these folders.
- * @returns their pids
- * @throws Error if one does not end
+ * @returns the pids of the killed processes
+ * @throws Error if a process does not end
  */
 export async function endProcessesIn(folders: readonly string[]): Promise<number[]> {
   const killed = new Set<number>();
@@ -33,7 +33,7 @@ function isBackgroundProcessIn(folders: readonly string[], pid: string): boolean
       .replace(/^.*\) /su, '')
       .split(' ');
     const terminal = fields[4];
-    return terminal === '0'; // a person's shell has a terminal
+    return terminal === '0'; // processes with a terminal are people's shells
   } catch {
     return false; // the process has ended
   }

@@ -7,7 +7,7 @@ import { root } from '@parley/servers/root';
 /** Programs that build images and install the chart. The cluster itself does not need them. */
 const tools = {
   builder: { version: '1', folder: 'builder-1-2', scripts: join(import.meta.dirname, '../../programs/builder') },
-  // The same version and install script as in the chart's tests.
+  // The chart's tests use the same version and install script.
   helm: { version: '4.3.1', folder: 'helm-4.3.1-1', scripts: join(root, 'scripts/src/chart/helm') },
 };
 

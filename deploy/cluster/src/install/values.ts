@@ -10,7 +10,7 @@ export interface ExternalServices {
   smtpUrl: string;
 }
 
-/** The origin of pages that may call this installation. */
+/** The origin of the web pages that may call this installation. */
 export const pagesOrigin = 'https://app.example.com';
 
 const portOf = (address: string) => Number(new URL(address.includes('://') ? address : `tcp://${address}`).port);
@@ -36,7 +36,7 @@ export function valuesOf({ engines, modelUrl, model, smtpUrl }: ExternalServices
       ...openModel,
       HOSTED_SMALL_MODEL_URL: modelUrl,
       CORS_ORIGINS: pagesOrigin,
-      // Clients on this machine send their own client addresses, like users behind a proxy.
+      // Clients on this machine send client addresses themselves, as a proxy does for its users.
       TRUSTED_PROXIES: podsRange,
     },
     defaults: { autoscaling: { enabled: false } },

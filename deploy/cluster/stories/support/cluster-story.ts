@@ -26,7 +26,8 @@ export function openCluster() {
     /** Upgrades the release with values that override those of its install. Resolves when all pods have the new revision and are ready. */
     async upgrade(set: Record<string, unknown> = {}, { chart = 'charts/parley' } = {}): Promise<void> {
       const over = Object.entries(set).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
-      // Stories scale Deployments with kubectl, which then owns the field `replicas`. Without this flag, Helm 4 refuses to set the field.
+      // Stories scale Deployments with kubectl, which then owns the field `replicas`. Without --force-conflicts, Helm 4 refuses to set the
+      // field.
       const flags = ['--force-conflicts', '--timeout', '15m'];
       await helm('upgrade', 'parley', chart, ...valueArgs(installed.values, chart), ...over, ...flags);
       await allReady(kubectl);

@@ -17,7 +17,7 @@ export interface Target {
   protocol?: 'udp';
 }
 
-/** Long enough for a busy machine. If a policy drops the packets of a connection, the attempt takes this long. */
+/** The timeout is long enough for a busy machine. If a policy drops the packets of a connection, the attempt takes this long. */
 const connectTimeoutMs = 5_000;
 /** A DNS query for the root's name servers. DNS servers answer it, and so do servers that answer any datagram. */
 const datagram = '0000010000010000000000000000020001';
@@ -109,7 +109,7 @@ export async function startNeighbour(t: Pick<ExecutionContext, 'teardown'>) {
   });
   const ended = once(holder, 'exit');
   t.teardown(async () => {
-    holder.kill('SIGKILL'); // its namespace and the link end with it
+    holder.kill('SIGKILL'); // the host's namespace and its link end with this process
     await ended;
   });
   const pid = String(holder.pid);

@@ -4,7 +4,7 @@ import type { Cluster } from './cluster-story.ts';
 
 const namespace = 'strangers';
 
-/** Starts a pod in its own namespace, to which nothing of the chart belongs. It is deleted after the test. */
+/** Starts a pod in its own namespace, which contains nothing of the chart. The namespace is deleted after the test. */
 export async function startStranger(t: Pick<ExecutionContext, 'teardown'>, { folders, kubectl, installed }: Cluster) {
   const own = openKubectl(folders, namespace);
   await kubectl.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });

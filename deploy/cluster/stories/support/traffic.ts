@@ -16,7 +16,7 @@ export interface TrafficOptions {
   replyWithinMs?: number;
 }
 
-/** What has become of everything that the clients sent. */
+/** The results of everything that the clients sent. */
 export interface Outcome {
   messages: number;
   /** Acknowledged messages that have neither a reply nor a recorded failure, and errors of the clients. */
@@ -83,7 +83,7 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
   }
 
   /**
-   * Sends a message until it is acknowledged, with another number in the text of each repetition.
+   * Sends a message repeatedly until it is acknowledged. Each repetition has a different number in its text.
    * @throws the last error after `replyWithinMs`
    */
   async function insist(of: (typeof talks)[number], text: string): Promise<string> {
@@ -140,7 +140,7 @@ export async function startTraffic(url: string, options: TrafficOptions = {}) {
     get sent() {
       return talks.reduce((sum, { sent }) => sum + sent.length, 0);
     },
-    /** Returns the longest time until a reply, in ms, of all replies since `fromMs`, a time returned by `sinceMs`. */
+    /** Returns the longest time until a reply, in ms, among all replies since `fromMs`. The value of `fromMs` comes from `sinceMs`. */
     slowestReplyMs: (fromMs = 0) =>
       Math.round(Math.max(0, ...latencies.filter(({ atMs }) => atMs >= fromMs).map(({ tookMs }) => tookMs))),
     /** Stops the clients, without reading the outcome. */

@@ -9,8 +9,8 @@ const table = 'ip parley_cluster';
 const longest = '10m';
 
 /**
- * Drops all packets from pods to a port of this machine, as if the port's address were gone, until the returned object is disposed of.
- * Packets from processes of this machine are not dropped.
+ * Drops all packets from pods to a port of this machine until the returned object is disposed of. To the pods, it seems that no host has
+ * the address of the port. Packets from processes of this machine are not dropped.
  */
 export async function unreachable(port: number): Promise<AsyncDisposable> {
   const nft = command(folders.tools, 'packages', 'nft');
@@ -19,7 +19,7 @@ export async function unreachable(port: number): Promise<AsyncDisposable> {
     `add set ${table} away { type inet_service ; flags timeout ; }`,
     `add chain ${table} away { type filter hook input priority -10 ; policy accept ; }`,
     `flush chain ${table} away`,
-    `flush set ${table} away`, // a killed story may have left its port
+    `flush set ${table} away`, // a killed story may not have removed its port from the table
     `add rule ${table} away iifname ${bridge} tcp dport @away drop`,
     `add element ${table} away { ${port} timeout ${longest} }`,
   );

@@ -15,7 +15,7 @@ export interface TypedAdmin {
   json: boolean;
   /** Name of the operator, for the audit log. Default: the user of the operating system. */
   as?: string | undefined;
-  /** Filters of a list. */
+  /** The filters of a command that lists objects, by name. */
   filters: Environment;
 }
 
@@ -68,7 +68,7 @@ export function adminCommand(typed: TypedAdmin, { env, lookup, terminal, signal 
   });
 }
 
-/** Escapes control characters: users choose names, and a terminal would act on them. */
+/** Escapes control characters. Names that users chose may contain some, and a terminal would act on such characters. */
 function jsonOf(value: object): string {
   const escaped = (text: string) =>
     Array.from({ length: text.length }, (_, n) => `\\u${text.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');

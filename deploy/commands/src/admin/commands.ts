@@ -68,7 +68,7 @@ export function commandOf(positionals: readonly string[]): AdminCommand | undefi
   return adminCommands.find(([typed]) => wordsOf(typed).name.every((word, n) => positionals[n] === word));
 }
 
-/** The field of a request that an argument fills. */
+/** For each argument of a command, the field of the request that it fills. */
 export const fieldOf: Record<string, string> = {
   TENANT: 'tenantId',
   USER: 'userId',

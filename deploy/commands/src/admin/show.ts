@@ -35,7 +35,7 @@ function cell(name: string, value: JsonValue = ''): string {
   return printable(text);
 }
 
-/** Removes control characters: users choose names, and a terminal would act on them. */
+/** Removes control characters. Names that users chose may contain some, and a terminal would act on such characters. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
 }

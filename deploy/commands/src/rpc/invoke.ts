@@ -15,7 +15,7 @@ import type { MeshOptions } from '@parley/kernel/tls/mesh';
 import { rpcClient } from '@parley/rpc/client';
 import { ClientError, Status } from 'nice-grpc-common';
 
-/** Output of results and problems. */
+/** The outputs of a command: results go to stdout, problems to stderr. */
 export type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
 
 export interface Invocation {
@@ -39,13 +39,13 @@ export interface Refusal {
   requestId: string;
 }
 
-/** Calls a method and prints each response as protobuf JSON. @returns the exit code: 1 if it failed, 130 if it was interrupted */
+/** Calls a method and prints each response as protobuf JSON. @returns the exit code: 1 if the call failed, 130 if it was interrupted */
 export async function invoke(
   { unit, address, callers, mesh, caller, method, request, timeoutMs, signal }: Invocation,
   show: { answer(json: JsonObject): void; refusal(refusal: Refusal): void },
 ): Promise<number> {
   const isStream = method.methodKind === 'server_streaming';
-  // Errors of the unit are printed in full.
+  // Expects all kinds of errors, so that errors of the unit are printed in full.
   const options = { caller, signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
   const client = rpcClient({ definition: definitionOf(method), unit, address: () => address, callers, mesh });
   await client.start();
@@ -93,9 +93,9 @@ export function requestOf({ input, parent: { file } }: DescMethod, json: string)
 
 /** Finds addresses of units, and the keys that sign calls to them. */
 export interface MeshLookup {
-  /** Returns a unit's address. @throws DomainError `invalid` if it is unknown */
+  /** Returns a unit's address. @throws DomainError `invalid` if the address is unknown */
   addressOf(unit: string, env: Environment): string;
-  /** Returns an environment that contains the key in the setting `name`. */
+  /** Returns an environment whose setting `name` contains the key that signs calls. */
   keysWith(name: string, env: Environment): Environment;
 }
 
@@ -104,7 +104,7 @@ export function addressSettingOf(unit: string): string {
   return `${unit.toUpperCase()}_RPC_URL`;
 }
 
-/** Uses only the settings in the environment. */
+/** This lookup uses only the settings in the environment. */
 export const lookupInSettings: MeshLookup = {
   addressOf(unit, env) {
     const address = env[addressSettingOf(unit)];
@@ -116,7 +116,7 @@ export const lookupInSettings: MeshLookup = {
 
 /**
  * Runs a command, and prints errors about its arguments or settings.
- * @returns the exit code: 2 for such an error, otherwise that of the command
+ * @returns the exit code: 2 after such an error, otherwise the exit code of the command
  */
 export async function withProblems(terminal: Terminal, work: () => Promise<number>): Promise<number> {
   try {

@@ -6,8 +6,8 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 const isOfOperators = ({ parent }: DescMethod) => parent.name === 'AdminService';
 
 /**
- * Returns all methods in the descriptor file that `scripts/generate` writes, except those of operators and those with a request stream,
- * which cannot be typed.
+ * Returns the methods in the descriptor file that `scripts/generate` writes. Omits the methods of operators. Also omits methods with a
+ * request stream, because nobody can enter a stream as an argument.
  */
 export function readMethods(): DescMethod[] {
   return allMethods().filter((method) => !isOfOperators(method));
@@ -37,7 +37,7 @@ export function nameOf({ parent, name }: DescMethod): string {
 export function describe(method: DescMethod): string {
   const { input, output, methodKind, parent } = method;
   const { services, proto } = parent.file;
-  // Field 6 of a file contains its services, field 2 of a service its methods.
+  // Field 6 of a file descriptor contains the services of the file; field 2 of a service contains its methods.
   const place = [6, services.indexOf(parent), 2, parent.methods.indexOf(method)].join();
   const location = proto.sourceCodeInfo?.location.find(({ path }) => path.join() === place);
   const comment = location?.leadingComments.replaceAll(/^ ?(?=.)/gmu, ' '.repeat(4)) ?? '';

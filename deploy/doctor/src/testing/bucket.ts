@@ -35,7 +35,7 @@ export async function testBucket(name: string) {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }));
       for (const { Key } of Contents) await client.send(new DeleteObjectCommand({ Bucket: name, Key }));
     },
-    /** Deletes the bucket. @throws Error unless it is empty */
+    /** Deletes the bucket. @throws Error if the bucket is not empty */
     async remove() {
       await client.send(new DeleteBucketCommand({ Bucket: name }));
       client.destroy();

@@ -25,7 +25,7 @@ export async function encrypted(
   const mail = await before(hostOf(env.SMTP_URL));
   return {
     DATABASE_URL: database(env.DATABASE_URL, 'verify-full'),
-    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // `require` verifies as strictly as `verify-full`
+    MIGRATIONS_DATABASE_URL: database(env.MIGRATIONS_DATABASE_URL, 'require'), // the driver treats `require` like `verify-full`
     REDIS_URL: at(env.REDIS_URL, (it) => Object.assign(it, { host: redis })).replace(/^redis:/u, 'rediss:'),
     KAFKA_BROKERS: await before(broker, { answers: (bytes, port) => advertised(bytes, broker, port) }),
     KAFKA_TLS: 'true',
@@ -34,7 +34,10 @@ export async function encrypted(
   };
 }
 
-/** Replaces the broker's advertised address with the proxy's. Both host names have nine letters. */
+/**
+ * Replaces the broker's advertised address with the proxy's. Both host names have nine letters, so the length of the message does not
+ * change.
+ */
 function advertised(bytes: Buffer, broker: string, port: number): Buffer {
   const [host = '', own = ''] = broker.split(':');
   const text = (name: string, number: number) => {

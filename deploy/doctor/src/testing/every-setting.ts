@@ -3,7 +3,7 @@ import type { Environment } from '@parley/kernel/settings/config';
 import { units } from '@parley/units';
 import { settingsRead, unitAddress } from '../installation.ts';
 
-/** A text in every password, which must not appear in the output. */
+/** A text that every password contains. It must not appear in the output. */
 export const password = 'canary-of-passwords';
 
 /** Returns all settings that units need in production, with all engines at one `host:port`. */

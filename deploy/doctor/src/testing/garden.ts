@@ -25,7 +25,7 @@ export type Garden = Awaited<ReturnType<typeof plantGarden>>;
 
 /**
  * Sets up a test installation ("garden") on the test engines: one unit that needs every engine, with everything that the unit needs there.
- * `remove` deletes everything.
+ * `remove` deletes the whole installation.
  */
 export async function plantGarden() {
   const name = `garden_${randomBytes(4).toString('hex')}`;

@@ -3,7 +3,7 @@ import type { ListedUnit } from '@parley/units';
 import type { ExecutionContext } from 'ava';
 import type { Garden } from './garden.ts';
 
-/** A difference from a test installation without problems. */
+/** A fault in a test installation: a difference from the same installation without problems. */
 export interface Fault {
   env?: Environment;
   unit?: Partial<ListedUnit>;
@@ -14,7 +14,7 @@ export interface Fault {
 
 export type Plant = (garden: Garden, t: ExecutionContext) => Fault | Promise<Fault>;
 
-/** Declares a fault. @param checks the only checks that report a problem @param words must match one of their texts */
+/** Declares a fault. @param checks the names of all checks that report the fault @param words must match one of the reported texts */
 export function planted(what: string, plant: Plant, checks: string[], words: RegExp) {
   return { what, plant, checks, words };
 }

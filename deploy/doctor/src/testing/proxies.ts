@@ -41,7 +41,7 @@ export function replacing(from: string, to: string): (bytes: Buffer) => Buffer {
 }
 
 export interface HttpFaults {
-  /** Selects requests that get 403, as S3 returns if a login lacks a right. */
+  /** Selects the requests that are answered with 403, as S3 answers if a login lacks a right. */
   refuses?: (request: IncomingMessage) => boolean;
   /** Whether the Host header contains the server's own address instead of the proxy's. */
   changesHost?: boolean;

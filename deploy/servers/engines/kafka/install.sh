@@ -1,5 +1,5 @@
-# Downloads Kafka's jars with Maven, and formats a data folder as `template`. New brokers start with a copy, because formatting a folder
-# starts Java once more.
+# Downloads Kafka's jars with Maven, and formats a data folder as `template`. New brokers start with a copy of `template`, because
+# formatting a folder would start Java one more time.
 . "$SCRIPTS/java.sh"
 mvn -v >/dev/null || unavailable 'there is no Maven (mvn)'
 mvn -q -B -f "$SCRIPTS/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
@@ -14,7 +14,7 @@ java $options -cp "$(class_path "$TARGET")" kafka.tools.StorageTool format -t pa
 mv template "$TARGET"
 
 # Creates an archive of Java's loaded classes (CDS), which halves a broker's CPU time at start. Java finds archived classes by the paths of
-# the jars, so all brokers use the path `installed`. Where this fails, there is no archive.
+# the jars, so all brokers use the path `installed`. If the archive cannot be created, brokers start without it.
 ln -sfn "$TARGET" installed
 has_ended() { ! kill -0 "$broker" 2>/dev/null; }
 has_started_or_ended() { has_ended || grep -q 'Kafka Server started' archive.log; }
@@ -46,7 +46,8 @@ for attempt in 1 2 3; do
     kill -KILL "$broker" 2>/dev/null || true
   fi
   wait "$broker" || true
-  # If the broker hung, its archive is incomplete, and another port would not help. If it ended without an archive, another port is tried.
+  # If the broker hung, its archive is incomplete and is deleted. Another port would not help then. If the broker ended without an archive,
+  # another port is tried.
   [ -z "$hangs" ] || rm -f "$TARGET/classes.jsa"
   [ -z "$hangs" ] && [ ! -e "$TARGET/classes.jsa" ] || break
 done

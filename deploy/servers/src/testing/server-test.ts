@@ -5,8 +5,8 @@ import { foldersOf } from '../folders.ts';
 import { isInstalled } from '../install.ts';
 
 /**
- * Declares a test that needs these servers. If one of them is not installed, the test is skipped, with the reason in its title. Under `CI`
- * it fails instead, because all servers must be installed there.
+ * Declares a test that needs these servers. If one of them is not installed, the test is skipped, with the reason in its title. Under `CI`,
+ * the test fails in this case, because all servers must be installed there.
  */
 export function serverTest(needed: EngineName[], title: string, run: (t: ExecutionContext) => Promise<void>): void {
   const { tools } = foldersOf(process.env);

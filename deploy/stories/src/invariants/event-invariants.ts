@@ -13,8 +13,11 @@ const waitForTime = new Set([
 ]);
 
 /**
- * Asserts that every outbox is empty, every model call is settled, no request holds its idempotency key, and no jobs remain except those of
- * suspended tenants and those that wait for a time.
+ * Asserts that nothing remains to be done:
+ * - Every outbox is empty.
+ * - Every model call is settled.
+ * - No request holds its idempotency key.
+ * - No jobs remain, except jobs of suspended tenants and jobs that wait for a time.
  */
 export function nothingIsLeftToDo({
   outbox,
@@ -40,7 +43,7 @@ export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'
   return behind.map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
 }
 
-/** The event types that consumers handle. They ignore all others. */
+/** The event types that consumers handle. Consumers ignore all other types. */
 const handled = new Set(['session.ended.v1', 'evaluation.completed.v1', 'tenant.deleted.v1', 'document.uploaded.v1']);
 
 /**

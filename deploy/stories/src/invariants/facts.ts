@@ -50,11 +50,11 @@ export interface Rows {
   reservations: { tenantId: number; callId: string }[];
   /** The `Idempotency-Key`s of requests that are still running. A `tenantId` of 0 means no tenant. */
   heldKeys: { tenantId: number; id: string }[];
-  /** Stored totals of a tenant, each with the sum of the rows that it should equal. */
+  /** Stored totals of a tenant. Each has the sum of the counted rows, which the total should equal. */
   usage: { tenantId: number; what: string; total: string; sum: string }[];
   /** Stored counters of plans and of documents' chunks, each with the actual number or sum of the counted rows. */
   kept: { tenantId: number; what: string; total: string; sum: string }[];
-  /** Documents in knowledge bases that are not deleted. */
+  /** Documents that are not deleted from their knowledge base. */
   documents: { tenantId: number; id: number; parseStatus: string }[];
   /**
    * Numbers of tool calls by session: ended calls, calls that run in a live process, and calls in the tenant's log. Calls without a session
@@ -95,7 +95,7 @@ export interface Facts extends Rows {
     | {
         /** The message of each request for a reply, without requests that continue after tool calls. */
         replies: string[];
-        /** Each request for a judgement, complete, as JSON. */
+        /** The complete body of each request for a judgement, as JSON. */
         judgements: string[];
         /** How many requests may be made in addition to the number of attempts, because a process was killed during a request. */
         repeats: number;

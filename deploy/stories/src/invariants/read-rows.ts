@@ -68,7 +68,10 @@ const statements: Record<keyof Rows, string> = {
 
 type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations' | 'heldKeys'>;
 
-/** Reads the tenants, unsettled calls, and the jobs, outbox and inbox rows of all services. Fast, because it is called repeatedly. */
+/**
+ * Reads the tenants, the unsettled calls, and the jobs, outboxes and inboxes of all services. This function must be fast, because it is
+ * called repeatedly.
+ */
 export async function readTasks(database: Databases): Promise<Tasks> {
   const { tenants, reservations, heldKeys } = await database('identity').transactShared(async (db) => ({
     tenants: await select(db, 'tenants'),

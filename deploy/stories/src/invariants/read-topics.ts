@@ -7,7 +7,7 @@ import type { TopicFacts } from './facts.ts';
 
 export const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
 
-/** Returns the lag of every consumer group. Fast, because it is called repeatedly. */
+/** Returns the lag of every consumer group. The function must be fast, because it is called again and again until a mesh is idle. */
 export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
   const admin = kafkaClient(connectionOf(env), { retries: 5 }).admin();
   await admin.connect();
@@ -47,7 +47,7 @@ export async function readTopics(env: Environment, poison: readonly string[]): P
       try {
         found.events.push(toEnvelope(topic, message));
       } catch {
-        // The message is not an event. The consumer identifies it by its position in the dead letter.
+        // The message is not an event. Its dead letter identifies it by partition and offset, because it has no event id.
       }
     }
   }

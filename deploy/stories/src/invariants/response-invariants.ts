@@ -18,8 +18,8 @@ export const responsesMatchRows: Invariant = ({ responses, messages, sessions })
 };
 
 /**
- * Every reply has a model request, and no reply has more requests than attempts. Workflows are excluded, because they determine the number
- * of requests themselves.
+ * Every complete reply has a model request, and a message has no more model requests than its turn had attempts. Workflow turns are
+ * excluded, because a workflow determines the number of its requests itself.
  */
 export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) => {
   if (!asked) return [];
@@ -38,11 +38,12 @@ export const modelsAreAskedOnce: Invariant = ({ asked, turns, workflowRuns }) =>
   });
 };
 
-/** Every judgement by a model has a request, and at most one, unless a killed process allows more. */
+/** Every judgement by a model has one request. Only a killed process may cause additional requests. */
 export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
   if (!asked) return [];
   const said = Map.groupBy(messages, ({ role, sessionId }) => `${role} ${sessionId}`);
-  // Requests are assigned to conversations by their messages. If two conversations are equal, the assignment is ambiguous.
+  // A request for a judgement belongs to the conversation whose messages it contains. If two conversations have the same messages, the
+  // assignment is ambiguous.
   const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
     const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
     return lines ? [{ sessionId, judgedBy, lines }] : [];

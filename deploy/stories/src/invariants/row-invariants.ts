@@ -1,23 +1,26 @@
 import type { Facts, Invariant } from './facts.ts';
 
-/** The maximum time from the end of a session to its evaluation, even if its tenant was suspended for a while. */
+/** The maximum time from the end of a session to its evaluation. It also holds if the session's tenant was suspended for a while. */
 const evaluationDeadlineMs = 10 * 60_000;
 /** The maximum time until a replica takes a job that is due or whose lease has expired. */
 const unattendedMs = 15_000;
 
-/** The totals in a tenant's ledger equal the sums of its calls. */
+/** In each tenant's ledger, the totals equal the sums over the recorded calls. */
 export const totalsEqualCalls: Invariant = ({ usage }) =>
   usage
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
 
-/** A plan's counters equal the number or sum of the counted rows, and a document's chunk count equals the number of its chunks. */
+/**
+ * Each counter that a plan limits equals the number or sum of the counted rows. Each document's chunk count equals the number of its
+ * chunks.
+ */
 export const countersEqualRows: Invariant = ({ kept }) =>
   kept
     .filter(({ total, sum }) => total !== sum)
     .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} counts ${total}, and its rows are ${sum}`);
 
-/** Every tool call that has ended is in its tenant's log once, and none is running. */
+/** Every tool call has ended, and each one is in its tenant's log once. */
 export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
   toolCalls.flatMap(({ tenantId, sessionId, ended, running, logged }) => [
     ...(ended === logged
@@ -28,7 +31,7 @@ export const everyToolCallIsLogged: Invariant = ({ toolCalls }) =>
     ...(running > 0 ? [`of tenant ${tenantId} in session ${sessionId}, ${running} calls of tools still run`] : []),
   ]);
 
-/** A turn has at most one workflow run, and in an idle mesh none is running. */
+/** A turn has at most one workflow run. In an idle mesh, no workflow run is running. */
 export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
   const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
   return [...Map.groupBy(workflowRuns, ({ sessionId }) => sessionId)].flatMap(([sessionId, runs]) => {
@@ -43,7 +46,7 @@ export const everyRunEnds: Invariant = ({ workflowRuns, turns }) => {
   });
 };
 
-/** Every document that is still being parsed has an event or a job for parsing. */
+/** Every document that waits for its parsing or is being parsed has a job, or an event in the outbox. */
 export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
   const withJob = new Set(jobs.map(({ documentId }) => documentId));
   const withEvent = new Set(outbox.filter(({ topic }) => topic === 'document-uploaded').map(({ key }) => Number(key)));
@@ -55,8 +58,8 @@ export const everyDocumentIsRead: Invariant = ({ documents, jobs, outbox }) => {
 };
 
 /**
- * Every user message has exactly one reply or one recorded failure, and none is pending. Before a failure, an interrupted reply may be
- * stored.
+ * Every user message has exactly one turn, which ended with one reply or one recorded failure. A failed turn may also have stored an
+ * interrupted reply.
  */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>
@@ -81,8 +84,8 @@ export const messagesAreCounted: Invariant = (facts) =>
   });
 
 /**
- * An ended session of an active tenant has exactly one evaluation, in time. No session has several, and a session that has not ended has
- * none.
+ * An ended session of an active tenant has exactly one evaluation, created within `evaluationDeadlineMs`. No session has several
+ * evaluations, and a session that has not ended has none.
  */
 export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants }) => {
   const bySession = Map.groupBy(evaluations, ({ sessionId }) => sessionId);

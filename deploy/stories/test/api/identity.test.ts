@@ -87,8 +87,8 @@ story('the examples of identity are those on its page', async (t, mesh) => {
   const { secret } = await send<{ secret: string }>(ada, offer);
   show(encodeURIComponent(email), 'ada%40example.com');
   show(secret, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP');
-  // Each code is accepted once. Codes of the previous and the next time step are accepted too.
-  // The first code has to arrive before the next time step begins.
+  // Each code is accepted once. Codes of the previous and the next time step are accepted too. The test sends the first code, that of the
+  // previous step, so it must arrive before the next time step begins.
   await eventually('a time step has ten seconds to go', () => Date.now() % 30_000 < 20_000, { timeoutMs: 30_000 });
   const codes = [codeOf(secret, -1), codeOf(secret, 0), codeOf(secret, 1)];
   for (const [n, code] of codes.entries()) show(code, ['482915', '730164', '159377'][n] ?? '');

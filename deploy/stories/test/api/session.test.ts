@@ -23,7 +23,7 @@ story('the examples of session are those on its page', async (t, mesh) => {
   const question = 'How long may I return a lamp?';
   mesh.model.answer(question, { text: ['Within 30 days.'], usage: { prompt_tokens: 210, completion_tokens: 5 } });
   mesh.model.judge(question, { json: judgement });
-  // Without a signing secret nothing is posted, and the delivery waits for another attempt.
+  // Without a signing secret, the external sync posts nothing, and the delivery waits for another attempt.
   const externalSyncUrl = 'http://hooks.invalid/parley';
   const agentId = await createAgent(ada, { name: 'Robin', useCase: 'SUPPORT', externalSyncUrl });
 

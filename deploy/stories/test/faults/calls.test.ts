@@ -1,4 +1,4 @@
-// Kills the processes that call tools. In a run at full length, this file starts a mesh of its own.
+// Kills the processes that call tools. In a run at full length, this file has its own mesh.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
@@ -29,7 +29,7 @@ async function callingTurns(t: ExecutionContext, mesh: FaultMesh) {
   const actionId = await createAction(client, { name: 'price', url: `${url}/{item}`, method: 'GET' });
   const agentId = await createAgent(client, { tools: [{ actionId }] });
   const run = ++runs;
-  /** The call results that the model received in each turn, by item; one result for each request to continue. */
+  /** The tool results that the model has received, by item. Each model request that continues the item's turn adds one. */
   const results = new Map<string, string[]>();
   const turns: { item: string; text: string; sessionId: number }[] = [];
   for (let n = 0; n < turnsInFlight; n += 1) {

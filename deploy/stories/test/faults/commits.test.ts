@@ -33,7 +33,7 @@ serverTest(
     const lost = line.lost() - lostBefore;
     // If a relay does not know that its claim of an event was committed, the claim expires after 30 s.
     for (const { client, sessionIds } of people) for (const id of sessionIds) await mesh.ledger.end(client, id);
-    // A process that gets no response to its COMMIT may repeat a model request.
+    // A process that gets no response to its COMMIT may send a model request again.
     t.deepEqual(await mesh.settled({ timeoutMs: 120_000, repeats: lost }), []);
     const { messages } = await mesh.rows();
     const said = messages.filter(({ role }) => role === 'USER').map(({ sessionId, text }) => `${sessionId} ${text}`);

@@ -42,7 +42,7 @@ async function library({ person, database }: FaultMesh) {
         tenantId,
         async ({ knex }) => (await knex('knowledge_bases').where({ id: base }).first('embeddingModel')).embeddingModel,
       ),
-    /** Returns calls in the ledger: the tenant's embeddings, and the re-embeddings, which the platform pays for. */
+    /** Returns calls in the ledger: `embedded` are the tenant's embeddings, `again` the re-embeddings, which the platform pays for. */
     calls: async () => {
       const of = (tenant: number, operation: string) =>
         database(identitySchema.name).transact<{ callId: string; tokensIn: number; leaseEnded: boolean }[]>(
@@ -55,17 +55,18 @@ async function library({ person, database }: FaultMesh) {
 }
 
 /**
- * Kills these processes. In the short form, also ends the leases of their jobs, instead of waiting until the leases expire.
+ * Kills these processes. In the short form, also makes the leases of knowledge jobs expire, so that the test need not wait for it.
  * @returns a function that waits until the processes are back
  */
 async function killed(mesh: FaultMesh, names: string[]): Promise<() => Promise<void>> {
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
-  // Leases are ended before the restart. After it, the next process may already hold a job, which would then run twice.
+  // The leases are ended before the processes restart. A restarted process may already run a job; if the lease of this job were ended, the
+  // job would run twice.
   if (!fullLength) await endLeases(mesh);
   return async () => void (await Promise.all(deaths.map(({ back }) => back())));
 }
 
-/** Makes all leases expire. */
+/** Makes the leases of all running knowledge jobs expire. */
 async function endLeases({ database }: FaultMesh): Promise<void> {
   await database(knowledgeSchema.name).transactShared(async ({ knex }) => {
     await knex.raw(`UPDATE jobs SET lease_until = parley_now() WHERE state = 'running' AND kind LIKE 'knowledge.%'`);
@@ -100,7 +101,7 @@ serverTest(
     const isParsing = async () => (await readKnowledgeDocument(client, parsed)).parseStatus === 'PARSING';
     await eventually('it is parsed', isParsing);
     const back = await killed(mesh, ['knowledge-1', 'parser-1']);
-    // Opened before the restart, because a restarted parser becomes ready only when it reaches the object store, or after 30 s.
+    // The gate is opened before the restart, because a restarted parser becomes ready only when it reaches the object store, or after 30 s.
     indexing.open();
     letPass();
     await back();
@@ -125,7 +126,7 @@ serverTest(
     await assertOnce(t, client, base, ['lanterns', 'shelves', 'curtains']);
     for (const id of [stored, indexed, parsed]) t.is((await readKnowledgeDocument(client, id)).parseStatus, 'READY');
 
-    // Each call has one row: exact if its response arrived, estimated if its process was killed.
+    // Each call has one row. The row is exact if the call's response arrived, and estimated if the calling process was killed.
     const { embedded, again: embeddedAgain } = await calls();
     const isQuery = ({ input }: { input: string[] }) => input.every((text) => text.startsWith('all about'));
     const isAgain = (request: { input: string[]; model: string }) => request.model === nextModel && !isQuery(request);

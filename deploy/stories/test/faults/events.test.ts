@@ -19,10 +19,13 @@ import { reader } from './reader.ts';
 import { during, seconds, traffic } from './traffic.ts';
 
 const kafkaAwayMs = fullLength ? 60_000 : 6_000;
-/** How long a consumer is paused: at full length longer than the watchdog's timeout, always longer than the group's session timeout. */
+/**
+ * How long a consumer is paused. The pause is always longer than the consumer group's session timeout. At full length, the pause is also
+ * longer than the timeout of the consumer's watchdog.
+ */
 const stalledMs = fullLength ? 65_000 : 12_000;
 const members = fullLength ? 4 : 1;
-/** All events must have taken effect within this time after an outage. */
+/** All events of an outage must have taken effect within this time after its end. */
 const goalMs = 60_000;
 
 const shared = sharedFaultMesh(test);
@@ -205,10 +208,11 @@ serverTest(meshEngines, 'a consumer that is paused catches up, and no event is l
     process.kill(pid, 'SIGCONT');
   }
   const again = performance.now();
-  // The consumer recovers by its watchdog, or by itself if a response from Kafka has arrived. `kafka-consume` tests the watchdog alone.
+  // The consumer recovers by itself if a response from Kafka has arrived during the stall, and otherwise by its watchdog. `kafka-consume`
+  // tests the watchdog alone.
   const areJudged = async () => (await judgedOf(mesh, sessionIds)) === sessionIds.length;
   await eventually('all of them are judged', areJudged, { timeoutMs: goalMs });
-  // Evaluation requests that were sent to the model before the stall may be repeated.
+  // Each evaluation request that was sent to the model before the stall may be sent again.
   t.deepEqual(await mesh.settled({ repeats: 1 }), []);
   const how = stalls() > before ? 'by its watchdog' : 'by itself';
   t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on ${how}`);
@@ -246,7 +250,7 @@ serverTest(meshEngines, 'no event is lost or handled twice while consumers join 
     over.abort();
     await talking;
   }
-  // An evaluation is repeated if it was in progress in a member that left.
+  // If a member leaves the consumer group while it works on an evaluation, another member repeats the evaluation.
   t.deepEqual(await mesh.settled({ repeats: members }), []);
   t.log(`${sessionIds.length} sessions while ${members} came and went`);
 });

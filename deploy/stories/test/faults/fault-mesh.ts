@@ -25,7 +25,7 @@ export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka', 's3'];
 /** Whether fault tests run at full length, as with `scripts/test --faults`. */
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
 
-/** Shorter leases and deadlines for the short form. At full length, the default ones must be able to expire. */
+/** Leases and deadlines for the short form. They are shorter than the default ones, which must be able to expire at full length. */
 const shortSettings = {
   SESSION_LEASE_MS: '5000',
   EVALUATION_LEASE_MS: '5000',
@@ -44,7 +44,7 @@ const lookAgainMs = 1_000;
 const { faultLogs: keptLogs } = readSettings(process.env, commandSettings);
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
-  /** Settings of every unit, which override those of the tests. */
+  /** Settings of every unit. They override the settings of the tests. */
   env?: Environment;
 }
 
@@ -55,8 +55,8 @@ let shared: Promise<FaultMesh> | undefined;
 let wanted: FaultMeshOptions = {};
 
 /**
- * Returns a function that provides one mesh for all tests of a process. The first test that needs the mesh starts it, with the options of
- * all files. Each test must restore it.
+ * Returns a function that provides one mesh for all tests of a process. The first test that needs the mesh starts it, with the combined
+ * options of all test files. Each test must restore the mesh.
  */
 export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): () => Promise<FaultMesh> {
   wanted = { ...wanted, ...options };
@@ -85,10 +85,10 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),
     ...env,
   };
-  /** The proxy between session, evaluation and their database. */
+  /** The proxy through which session and evaluation reach their database. */
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
   closers.defer(() => toPostgres.close());
-  /** The proxy between parser and the object store. */
+  /** The proxy through which the parser reaches the object store. */
   const toObjects = await objectLine(servers.env.S3_ENDPOINT ?? '');
   closers.defer(() => toObjects.close());
 
@@ -116,7 +116,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
 
   const ledger = createLedger();
   const poison: string[] = [];
-  /** Model requests up to the last successful check, without repetitions. */
+  /** Model requests that arrived before the last successful check; repeated requests are listed once. */
   let asked: ReceivedRequest[] = [];
   /** Number of model requests that have been checked. */
   let judged = 0;
@@ -132,7 +132,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     return fetch(`http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`);
   }
 
-  /** Returns the remaining work; if there is none, the violated invariants. */
+  /** Returns the work that remains. If no work remains, returns the violated invariants. */
   async function problems(repeats: number): Promise<string[]> {
     const remainingWork = await checker.remainingWork();
     if (remainingWork.length > 0) return remainingWork;
@@ -206,12 +206,12 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     /**
      * Waits until nothing is queued, running or unpublished, and returns the violated invariants, one sentence each. Every fault test ends
      * with `t.deepEqual(await settled(), [])`. Work that remains after the timeout is returned in the same form.
-     * @param options.repeats number of model requests that are allowed in addition to one for each recorded attempt, and one for each
-     * replica that was killed since the mesh last settled. Default 0
+     * @param options.repeats number of additional model requests that are allowed. Always allowed are one request for each recorded
+     * attempt, and one for each replica that was killed since the mesh last settled. Default 0
      */
     async settled({ timeoutMs = 60_000, repeats = 0 } = {}): Promise<string[]> {
       for (const deadline = performance.now() + timeoutMs; ; await delay(lookAgainMs)) {
-        // A read may fail while a server is restarting, and is then repeated.
+        // A read may fail while a server is restarting. The read is then repeated.
         const found = await problems(repeats).catch((error: unknown) => [String(error)]);
         if (found.length === 0 || performance.now() > deadline) return found;
       }

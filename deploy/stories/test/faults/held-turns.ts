@@ -6,11 +6,11 @@ import type { FaultMesh } from './fault-mesh.ts';
 
 export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 
-/** Turns for each tenant: below 50, the default limit of concurrent turns. */
+/** The number of concurrent turns of each tenant: below 50, the default limit. */
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
-/** A model that waits for the test sends these empty chunks, because a call fails after 30 s without a chunk. */
+/** Empty chunks that a model sends while it waits for the test, because a model call fails after 30 s without a chunk. */
 const emptyPieces = Array.from({ length: 60 }, () => '');
 const pieceEveryMs = 10_000;
 
@@ -55,7 +55,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
 
   return {
     turns,
-    /** Lets the model finish these replies, including repeated requests. */
+    /** Lets the model finish all held replies, and any reply that is requested again later. */
     release() {
       released = true;
       clearInterval(piece);

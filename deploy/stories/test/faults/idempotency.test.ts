@@ -18,11 +18,11 @@ const start = 'mutation ($agentId: Int!) { startSession(input: { agentId: $agent
 const send = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
 const generate = 'query ($input: GenerateTextInput!) { generateText(input: $input) { text } }';
 
-/** Repeats a request with the same key until it succeeds. */
+/** Repeats a request with the same idempotency key until the request succeeds. */
 async function insist<Data>(client: Client, query: string, variables: object, key: string): Promise<Data> {
   let last = '';
   const once = async () => {
-    // Each attempt uses another client address, because direct calls are throttled by address.
+    // Each attempt uses another client address, because the rate limit of direct calls applies to each address.
     const headers = { 'idempotency-key': key, 'x-forwarded-for': `10.9.${randomInt(256)}.${randomInt(1, 255)}` };
     const answer = await client.send<Data>(query, variables, headers).catch((error: unknown) => error as Error);
     last = answer instanceof Error ? String(answer) : answer.text;

@@ -37,7 +37,9 @@ async function judgesAtWork({ person, ledger, model }: FaultMesh, title: string)
   return gate;
 }
 
-/** Starts direct calls, and holds each at its first word. Calls of a killed process fail. */
+/**
+ * Starts direct calls, and holds each call at the first word of its response. If the process that runs a call is killed, the call fails.
+ */
 async function directCalls({ person, model }: FaultMesh, title: string) {
   const { generate } = await callerWithKey(await person());
   const gate = createGate();
@@ -56,7 +58,9 @@ async function directCalls({ person, model }: FaultMesh, title: string) {
 
 type Call = Awaited<ReturnType<FaultMesh['rows']>>['calls'][number];
 
-/** Returns the kind of a model call, as far as a request to the model server shows it. */
+/**
+ * Returns the kind of a model call: `session`, `evaluation`, or `direct` for any other, because requests to the model server show no more.
+ */
 function kindOf({ operation }: Pick<Call, 'operation'>): string {
   return operation === 'session' || operation === 'evaluation' ? operation : 'direct';
 }
@@ -67,8 +71,8 @@ function kindAsked({ response_format: judges, messages }: ReceivedRequest['body'
 }
 
 /**
- * Asserts that each response that the model server billed is one call in the ledger: exact if it was received, estimated if its caller was
- * killed. Requests are distinguished by their input tokens.
+ * Asserts that each response that the model server billed is one call in the ledger. The call is exact if the response was received, and
+ * estimated if the calling process was killed. Requests are distinguished by their number of input tokens.
  */
 async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Promise<void> {
   const calls = (await rows()).calls.filter(({ operation }) => operation !== 'embed'); // allow-name embed: the ledger's word
@@ -94,7 +98,7 @@ async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Pr
   }
 }
 
-/** Returns the turns that have ended so far, and the replies. */
+/** Returns the given turns that have ended so far, and the text of the last reply in each session. */
 async function endsOf(mesh: FaultMesh, turns: HeldTurn[]) {
   const rows = await mesh.rows();
   const ids = new Set(turns.map(({ sessionId }) => sessionId));
@@ -106,7 +110,7 @@ async function endsOf(mesh: FaultMesh, turns: HeldTurn[]) {
   };
 }
 
-/** Kills these replicas together while turns and evaluations are running, and asserts that all of them are completed. */
+/** Kills these replicas together while turns and evaluations are running, and asserts that all turns and evaluations are completed. */
 async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boolean): Promise<void> {
   t.timeout(400_000);
   const mesh = await shared();
@@ -146,7 +150,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   for (const { sessionId, reply } of turns) {
     if (!failed.has(sessionId)) t.is(replies.get(sessionId), reply);
   }
-  // If a reply has begun, another agent cannot repeat it: the reply of the killed agent is recorded as failed.
+  // Another agent cannot repeat a reply that has begun. If the agent is killed during a reply, the reply's turn is recorded as failed.
   if (!mayFail) t.is(failures.length, 0);
   t.true(failures.every(({ failureCode }) => failureCode?.startsWith('MODEL_')));
 }
@@ -178,8 +182,8 @@ async function spendOf({ database }: FaultMesh, tenantId: number) {
 
 const callsAtOnce = 100;
 /**
- * After two calls with this usage of gpt-4o-mini (0.15 and 0.6 USD per million tokens), the rest of the cap is less than the maximum cost
- * of one call.
+ * Half of the spend cap, as usage of gpt-4o-mini (0.15 and 0.6 USD per million tokens). After two calls with this usage, the rest of the
+ * cap is less than the maximum cost of one call.
  */
 const halfOfCap = { completion_tokens: 8_332_000 };
 
@@ -212,7 +216,7 @@ serverTest(
     const { reserved } = await spendOf(mesh, tenantId);
     t.true(reserved > 0n);
     const isCut = () => asked.state === 'cancelled';
-    // The model server cannot see which agent made the request, so both are killed in turn until the call is cut.
+    // The model server cannot see which agent made the request, so the agents are killed one after the other until the call is cut.
     let killed = performance.now();
     for (const name of ['agent-1', 'agent-2']) {
       killed = performance.now();
@@ -226,7 +230,7 @@ serverTest(
     const answers = await Promise.all(calls);
     const reasons = answers.map(({ errors }) => errors?.[0]?.extensions).map((given) => given?.reason ?? given?.code);
     t.true(reasons.includes('SPEND_CAP_REACHED'));
-    // The other calls were waiting in the killed process.
+    // Calls with any other error were waiting in the killed process.
     const others = reasons.filter((reason) => reason !== 'SPEND_CAP_REACHED');
     t.log(`${others.length} of ${callsAtOnce} calls were not refused at the cap`);
     t.true(

@@ -21,12 +21,15 @@ import { type FaultMesh, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { seconds, traffic } from './traffic.ts';
 
 const poisonedTopic = 'session-ended';
-/** The pause between two conversations of other tenants; a few conversations are enough to show that they are not delayed. */
+/**
+ * The pause between two conversations of the tenants without poison events. A few such conversations are enough to show that they are not
+ * delayed.
+ */
 const paceMs = 1_500;
 
 const shared = sharedFaultMesh(test);
 
-/** Publishes messages that no consumer can handle, with a session's id as key, so that later events of that session wait behind them. */
+/** Publishes messages that no consumer can handle. Their key is a session's id, so that later events of that session wait behind them. */
 function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
   async function send(message: Parameters<ReturnType<typeof kafkaProducer>['send']>[1][0]): Promise<void> {
     const producer = kafkaProducer(connection);
@@ -46,7 +49,10 @@ function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
     unparsable: (sessionId: number) => publish(sessionId, { data: new Uint8Array([0x1a, 0x7f, 0x45]) }),
     /** Publishes an event whose tenant id is too large for the database. @returns the event's id */
     failing: (sessionId: number) => publish(sessionId, { tenantId: 2 ** 31 }),
-    /** Publishes an event whose handler hangs, because a transaction holds its inbox mark until `letGo`, then rolls back. */
+    /**
+     * Publishes an event whose handler hangs: until `letGo`, a transaction of the test holds the event's inbox mark. The transaction is
+     * then rolled back.
+     */
     async hanging(sessionId: number) {
       const schema = schemas.find(({ name }) => name === 'evaluation');
       if (!schema) throw new Error('there is no evaluation');
@@ -129,7 +135,7 @@ serverTest(
     t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
     for (const ms of tookMs) t.true(ms < 30_000);
     t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
-    // The attempt and the wait for the lock both time out after 5 s; the reason depends on which ends first.
+    // The attempt times out after 5 s, and so does its wait for the lock. The recorded reason depends on which timeout comes first.
     t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than|lock timeout/);
     t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
     t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });
@@ -145,7 +151,7 @@ serverTest(
     for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
     t.deepEqual(await mesh.settled(), []);
 
-    // No other session waited for the hanging event.
+    // Sessions without poison events did not wait for the hanging event.
     const { sessions, evaluations } = await mesh.rows();
     const judgedAt = new Map(evaluations.map(({ sessionId, generatedAt }) => [sessionId, generatedAt.getTime()]));
     const waits = sessions

@@ -1,9 +1,9 @@
 import { type Tap, TcpProxy } from '@parley/mesh/tcp-proxy';
 
 /**
- * Opens a proxy to PostgreSQL that can drop the response to a COMMIT, but nothing else. It parses the protocol (version 3, without TLS):
- * clients send the simple query `COMMIT;`, and the server responds with `COMMIT`. The response for a rolled-back transaction is `ROLLBACK`,
- * which is not dropped.
+ * Opens a proxy to PostgreSQL that can drop the response to a COMMIT, but nothing else. The proxy parses the protocol (version 3, without
+ * TLS): clients send the simple query `COMMIT;`, and the server responds with `COMMIT`. For a transaction that was rolled back, the server
+ * responds with `ROLLBACK`, which is not dropped.
  */
 export async function postgresLine(databaseUrl: string) {
   let share = 0;
@@ -53,7 +53,10 @@ export async function postgresLine(databaseUrl: string) {
   };
 }
 
-/** Returns the statement that a message parses or runs; empty for other messages. `prepared` maps names to statements. */
+/**
+ * Returns the statement that a message parses or runs; empty for any other kind of message. `prepared` maps the names of prepared
+ * statements to their texts.
+ */
 function statementIn(type: string, body: Buffer, prepared: Map<string, string>): string {
   if (type === 'Q') return body.toString('latin1');
   const [first = '', second = ''] = type === 'P' || type === 'B' ? body.toString('latin1').split('\0', 2) : [];

@@ -24,7 +24,7 @@ const shared = sharedFaultMesh(test);
 
 const pids = ({ replicas, pid }: FaultMesh) => replicas.map(({ name }) => pid(name));
 const codeOf = ({ errors }: Answer<unknown>) => errors?.[0]?.extensions.code ?? 'OK';
-/** Logs in from an unused address, because each address is limited to ten attempts a minute. */
+/** Logs in from an address that was not used before, because each address is limited to ten attempts a minute. */
 const login = (client: Client) =>
   new Client(client.url).send('mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
     input: { email: client.account?.email, password: client.account?.password },
@@ -61,7 +61,7 @@ serverTest(
     redis.clear();
     const tries = await Promise.all(Array.from({ length: 12 }, () => login(someone)));
     t.deepEqual([...new Set(tries.map(codeOf))], ['UNAVAILABLE']);
-    // Without Redis, each of the two gateways counts requests alone, and allows five per minute.
+    // Without Redis, each of the two gateways counts only its own requests, and allows five per minute.
     const asked = await Promise.all(Array.from({ length: 12 }, () => isRegisterable(someone)));
     const answered = asked.filter((answer) => codeOf(answer) === 'OK').length;
     t.true(answered >= 5 && answered <= 10, `${answered} answered`);
@@ -122,7 +122,7 @@ serverTest(
     t.teardown(() => over.abort());
     const sessionId = await talkers[0]?.talk();
     const talking = talkers.map(async ({ talk }) => {
-      // Starting a conversation may be refused; its message and its end are retried until they succeed.
+      // The start of a conversation may be refused. Once it has started, its message and its end are retried until they succeed.
       while (!over.signal.aborted) {
         await talk().catch(() => undefined);
         await delay(betweenTalksMs);

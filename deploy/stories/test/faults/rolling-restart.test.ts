@@ -16,15 +16,15 @@ const tenants = 5;
 const backWithinMs = 15_000;
 
 /**
- * Reports whether a unit is restarted. The short form restarts only units that hold subscriptions; `stop.test.ts` and `kill.test.ts` end
- * the others.
+ * Reports whether a unit is restarted. The short form restarts only the units that hold subscriptions; `stop.test.ts` and `kill.test.ts`
+ * test the end of the other units.
  */
 const restarted = (unit: string) => fullLength || unit === 'gateway' || unit === 'session';
 
 const isFinal = ({ __typename }: SessionEvent) => __typename !== 'AiResponseChunkEvent';
 const repliesOf = (events: SessionEvent[]) => events.filter(({ __typename }) => __typename === 'AiResponseEvent');
 
-/** Creates users who follow their sessions through one address, and send messages while the units are restarted. */
+/** Creates users for the test. Each user follows sessions through one address, and sends messages while the units are restarted. */
 async function crowd() {
   const mesh = await shared();
   const people = await Promise.all(Array.from({ length: tenants }, () => mesh.person()));
@@ -87,7 +87,7 @@ serverTest(
     t.log(`${followers.length} subscriptions, ${said} messages; outages: ${counts}; the longest ${longest} s`);
     t.true(outages.length >= followers.length, 'each socket hung on a gateway that was restarted');
     t.true(Math.max(...lengths) < backWithinMs);
-    // Streams end with the close code or error of a gateway or session replica that is stopping. Clients then subscribe again.
+    // Subscriptions end with the close code or error of a gateway or session replica that is stopping. Clients then subscribe again.
     t.deepEqual(
       [...reasons.keys()].filter((reason) => !['closed 1001', 'closed 1013', 'UNAVAILABLE'].includes(reason)),
       [],

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tap } from '@parley/mesh/tcp-proxy';
 
-/** The pace of responses of the session subgraph: the size of the pieces, and the pause before each. */
+/** The pace at which responses of the session subgraph are forwarded: the size of each piece, and the pause before it. */
 export interface Pace {
   pauseMs: number;
   bytes: number;
@@ -28,7 +28,7 @@ async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** Returns a `tap` for a mesh, which slows down the proxy between gateways and the session subgraph. */
+/** Returns a `tap` for a mesh. The tap can slow down the proxy between the gateways and the session subgraph. */
 export function sessionLine(unit: string): Tap {
   return unit === 'session' ? { answered: slowly } : {};
 }

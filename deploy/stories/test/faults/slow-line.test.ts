@@ -12,15 +12,15 @@ import { seconds } from './traffic.ts';
 
 const slowRequests = fullLength ? 400 : 60;
 /**
- * Heap limit of gateways. With a higher limit, V8 would not collect garbage during the test; with 160 MB, gateways spend most of their time
- * collecting.
+ * Heap limit of gateways. With a higher limit, V8 would not collect garbage during the test. With a limit of 160 MB, gateways would spend
+ * most of their time collecting garbage.
  */
 const heapMb = 256;
-/** Limit for the whole memory, including memory outside the heap. */
+/** Limit for a gateway's memory, inside and outside the heap. */
 const maxMemoryMb = 500;
-/** The pause between two probe requests, which measure delays without adding load. */
+/** The pause between two probe requests. Probe requests measure delays, and the pause keeps their load negligible. */
 const paceMs = 50;
-/** Total timeout of a request to a subgraph. Default 30,000; the short form waits less. */
+/** Total timeout of a request to a subgraph, in ms. The full length uses the default; the short form waits less. */
 const subgraphTimeoutMs = fullLength ? 30_000 : 5_000;
 
 const shared = sharedFaultMesh(test, {
@@ -81,7 +81,7 @@ serverTest(
       slowDown(slowness);
       const { outcomes, others } = await burst();
       const codes = new Set(outcomes.map(({ code }) => code));
-      codes.delete('TOO_MANY_REQUESTS'); // calls whose estimated wait in the queue was too long
+      codes.delete('TOO_MANY_REQUESTS'); // refusals of calls whose estimated wait in the queue was too long
       t.deepEqual([...codes], ['UNAVAILABLE']);
       t.regex(outcomes.find(({ code }) => code === 'UNAVAILABLE')?.message ?? '', /not available at the moment/);
       const longest = Math.max(...outcomes.map(({ ms }) => ms));

@@ -45,7 +45,7 @@ async function holdGenerations(t: ExecutionContext, { person, model }: FaultMesh
   });
   return {
     release: () => beforeDelta.open(),
-    /** Asserts that each listener received everything after its first words, and that each generation ended once. */
+    /** Asserts that each listener missed no text after the first piece that it received, and that each generation ended once. */
     async assertHeard() {
       for (const { events, end } of listeners) {
         t.is(await end, 'completed');

@@ -26,7 +26,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
       await ledger.end(client, id);
       return id;
     },
-    /** Holds one conversation without retries: any refusal fails the test. */
+    /** Holds one conversation without retries. Any refused request fails the test. */
     async talkAtOnce(): Promise<number> {
       const { id, text } = await begin();
       await sendMessage(client, id, text);

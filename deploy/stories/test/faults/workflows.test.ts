@@ -29,7 +29,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     order: createGate(),
     write: createGate(),
   };
-  /** For each step, the items of the turns that have reached it. If a turn reaches a step again, its item is repeated. */
+  /** For each step, the items of the turns that have reached the step. If a turn reaches a step again, its item is added again. */
   const came: Record<Place, string[]> = { reserve: [], draft: [], order: [], write: [] };
   const keys: string[] = [];
 
@@ -89,7 +89,8 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
 
   /**
    * Asserts that every turn ends once with the output of each node, that each call was sent once, and that the trace has each node once.
-   * @param options.isCut whether the first call was interrupted, so that the turn got an error instead of its result. Default false.
+   * @param options.isCut whether the first call was interrupted, so that the turn got an error in place of the call's result. Default
+   * false.
    */
   async function end({ isCut = false } = {}): Promise<void> {
     for (const gate of Object.values(gates)) gate.open();
@@ -125,7 +126,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
             ]
           : whole.map((nodeId) => [nodeId, null]),
       );
-      // The cost of a killed process's model call is in the reply and in the ledger, but not in the run.
+      // When a process was killed during a model call, the cost of that call is in the reply and in the ledger, but not in the run.
       t.true((messages[1]?.costUsd ?? 0) >= (found?.costUsd ?? Number.POSITIVE_INFINITY) - 1e-9);
       const events = follow(t, client, sessionId);
       await events.turns(1);
@@ -148,7 +149,7 @@ async function workflowTurns(t: ExecutionContext, mesh: FaultMesh) {
     gates,
     all,
     end,
-    /** Resolves when the action service has the results of all first calls. */
+    /** Waits until the log of outbound calls contains the first call of every turn. */
     reserved: () =>
       eventually('all first calls have ended', async () => (await outboundCallsOf(client)).length === turnsInFlight, {
         timeoutMs,
@@ -174,7 +175,7 @@ for (const unit of ['agent', 'session']) {
       const mesh = await shared();
       const [between, within] = [await workflowTurns(t, mesh), await workflowTurns(t, mesh)];
       between.gates.reserve.open();
-      // At this point, the first call has ended, and the model of the next node has not sent anything.
+      // Here the first call of each turn of `between` has ended, and the model of the next node has not sent anything.
       await between.all('draft');
       await within.all('reserve');
       await kill(mesh, unit);

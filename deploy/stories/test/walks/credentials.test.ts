@@ -35,7 +35,9 @@ interface Credential {
 const letIn = () => undefined;
 const unauthenticated = () => 'UNAUTHENTICATED';
 
-/** Access rules from the contract instead of from `@access` in the schema, so that a mistake in the schema is detected. */
+/**
+ * Access rules as the contract defines them. They are not read from `@access` in the schema, so that a mistake in the schema is detected.
+ */
 const contract = readContract();
 const ruleOf = ({ kind, name }: Operation) => contract.get(`${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${name}`);
 
@@ -210,7 +212,7 @@ async function withApiKey(client: Client): Promise<Bearer> {
 
 interface SessionOptions {
   options?: Parameters<CredentialMesh['withSessionToken']>[1];
-  /** Changes the tenant after the token was issued. */
+  /** Changes the session's tenant after the session token was issued. */
   afterwards?: (owner: Client) => Promise<unknown>;
 }
 
@@ -228,7 +230,8 @@ async function suspend(client: Client): Promise<void> {
 }
 
 /**
- * Returns a function that signs access tokens as identity does, but with other times, using an old key that is added to identity's key set.
+ * Returns a function that signs access tokens as identity does, but with other validity times. It signs with an old key, which is added to
+ * identity's key set.
  */
 async function signerOf(client: Client, people: CredentialMesh['people']) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
@@ -278,7 +281,7 @@ for (const [name, credential] of Object.entries(credentials)) {
       } else if (refusal === undefined) {
         const answer = await answerTo(mesh, operation, shared);
         t.notRegex(answer, /UNAUTHENTICATED|FORBIDDEN|INTERNAL|UNAVAILABLE|closed/, `${operation.name}: ${answer}`);
-        // If the mutation succeeded, it may have ended the credential.
+        // A mutation that succeeded may have revoked the credential.
         if (kind === 'mutation' && answer === 'ok') shared = await credential.make(all);
       } else {
         const answer = (await answerTo(mesh, operation, shared)).split(':')[0];
@@ -319,7 +322,7 @@ async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): P
   return `${[code, reason].filter(Boolean).join(' ')}: ${error.message}`;
 }
 
-/** Starts a long text generation as the bearer and returns its id; any text if the bearer may not start one. */
+/** Starts a long text generation as the bearer and returns its id. Returns some other text if the bearer may not start one. */
 async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Promise<string> {
   // The generation must last long, because its events are not replayed and the first ones may precede the subscription.
   model.answer('Count for long.', { text: Array.from({ length: 600 }, (_, n) => `${n} `), deltaDelayMs: 50 });

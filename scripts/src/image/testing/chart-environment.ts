@@ -14,7 +14,7 @@ export async function chartEnvironment(unit: string, engines: Record<string, str
   return { ports: own.ports, env, limitMb: pod.limitMb };
 }
 
-/** Returns the settings with the addresses of other units, replaced by addresses on this machine. */
+/** Returns the settings that contain addresses of other units, with addresses on this machine in their place. */
 function addressesHere({ env }: ChartPod, replicas: Replica[]): Record<string, string> {
   const addresses = Object.keys(env).flatMap((name) => {
     const [, unit, endpoint] = /^([A-Z]+)_(RPC|GRAPH|HTTP)_URL$/u.exec(name) ?? [];

@@ -13,7 +13,7 @@ export interface ChartReleaseOptions {
   engines: Record<string, string>;
   /** Additional settings in the chart's `config`. */
   config?: Record<string, string>;
-  /** Further values of the chart, by their paths. */
+  /** Additional values of the chart besides its settings, by their paths. */
   values?: object;
   /** The chart's folder. Default: the chart of this checkout. */
   chart?: string;

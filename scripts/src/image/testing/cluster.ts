@@ -40,7 +40,10 @@ export interface PodEnd {
 
 /** The delay until the nodes of a cluster know that a pod has become ready or is stopping. */
 const endpointsAfterMs = 1_000;
-/** How long clients cache the DNS's answers. CoreDNS lets them cache for up to 30 s; here pods also count as available sooner. */
+/**
+ * How long clients cache the DNS's answers. CoreDNS allows up to 30 s; a shorter time suffices here, because pods also count as available
+ * sooner than in a real cluster.
+ */
 const dnsAfterMs = 3_000;
 
 /**
@@ -52,7 +55,7 @@ export async function startCluster(t: ExecutionContext, services: ChartRelease['
   const pods = new Set<Pod>();
   const ended: PodEnd[] = [];
   let numbers = 0;
-  // The prefix of the pods' addresses within 127.0.0.0/8, most of which is free on most machines.
+  // The prefix of the pods' addresses within 127.0.0.0/8. On most machines, most of this range is unused.
   const network = `127.${randomInt(16, 255)}`;
   const balancers = new Map<string, { proxy: TcpProxy; address: string }>();
   const etc = mkdtempSync(join(tmpdir(), 'parley-etc-'));

@@ -12,9 +12,10 @@ import { root } from '../../root.ts';
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
 /**
- * Returns the commit before migrations were last added, so that old code runs on the current schema. Protos may break compatibility until
- * the first release: if the current protos break that commit, returns the oldest later commit that they do not break. Right after such a
- * break this is the last commit, which is then replaced by itself. @throws Error if the history is not available
+ * Returns the commit before migrations were last added, so that the test runs old code on the current schema. Until the first release,
+ * protos may break compatibility. If the current protos are incompatible with that commit, returns the oldest later commit with which they
+ * are compatible. If the last commit itself broke compatibility, returns the last commit, which is then upgraded to itself.
+ * @throws Error if the history is not available
  */
 function beforeReleases(): string {
   const { commit: before } = previousState(root, 'scripts/src/rolling/migrations.json', true);

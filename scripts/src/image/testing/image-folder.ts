@@ -7,8 +7,8 @@ import { root } from '../../root.ts';
 import { makeImage } from '../make-image.ts';
 
 /**
- * Creates a folder with images, as read-only folders, and a copy of Node. It is deleted after the test.
- * @param checkout the checkout of another version, whose own command makes the images
+ * Creates a folder with images, as read-only folders, and a copy of Node. The folder is deleted after the test.
+ * @param checkout the checkout of another version; its own command makes the images
  */
 export async function imageFolder(t: ExecutionContext, names: string[], checkout = root) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-image-'));

@@ -13,7 +13,7 @@ export interface ImageProcessOptions {
   env: Record<string, string>;
   /** The memory limit of the unit's container. */
   limitMb: number;
-  /** The folder that becomes `/etc`, which configures name resolution. Only with `hasNamespaces`. */
+  /** The folder that becomes `/etc`, which configures name resolution. Requires `hasNamespaces`. */
   etc?: string;
 }
 
@@ -123,7 +123,7 @@ function memoryMb(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   return Number(kb) / 1024;
 }
 
-/** Returns an empty string if the process has ended. */
+/** Returns the content of a file in `/proc`; empty if the process has ended. */
 function readProcess(pid: number | undefined, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');

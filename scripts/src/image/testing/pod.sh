@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs an image as a container engine would, but with Linux namespaces only: with its own root, in which only /tmp is writable, as process 1
-# of its own PID namespace, as user 10001 without capabilities. It shares the machine's network. Needs root.
+# Runs an image as a container engine would, but with Linux namespaces only: with its own root, in which only /tmp is writable; as process 1
+# of its own PID namespace; as user 10001 without capabilities. The image shares the machine's network. Needs root.
 #
 # unshare --mount --pid --fork --kill-child=SIGKILL --propagation private pod.sh TREE ETC NODE TMP_MB ARGUMENT…
 #
 # TREE       the image, which becomes /app; Node is started there with the arguments
-# ETC        a folder that becomes /etc: what resolves names
-# NODE       the program
+# ETC        a folder that becomes /etc and configures name resolution
+# NODE       the path of Node's program
 # TMP_MB     the size of /tmp
 set -eu
 tree=$1 etc=$2 node=$3 tmp=$4

@@ -136,7 +136,7 @@ export async function startVisitors(url: string) {
     /** The number of subscriptions that ended and were reopened, by reason. */
     outages: outages as Readonly<Record<string, number>>,
     sinceMs: () => Math.round(performance.now() - begun),
-    /** Resolves when their current work has ended. */
+    /** Resolves when the users have finished their current work. */
     async leave(): Promise<void> {
       leaving.abort();
       await Promise.all(all);

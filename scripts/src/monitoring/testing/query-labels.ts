@@ -12,7 +12,7 @@ export interface Exported {
 
 /** The labels of a query's result, and the parts of the query that can never match. */
 export interface QueryLabels {
-  /** Undefined if the result is a number. */
+  /** The labels of the result; undefined if the result is a number. */
   labels: ReadonlySet<string> | undefined;
   problems: string[];
 }
@@ -106,7 +106,7 @@ export function queryLabels(query: string, exported: Exported): QueryLabels {
     const [left, right] = [node.firstChild, node.lastChild].map((side) => (side ? labelsIn(side) : undefined));
     if (!left || !right) return left ?? right;
     if (node.getChild('Or')) return intersection([left, right]);
-    // Series of both sides match only if all of their labels are equal.
+    // Series of the two operands match only if all of their labels are equal.
     if (intersection([left, right]).size < Math.max(left.size, right.size))
       problems.push(`both sides have other labels: ${textOf(node)}`);
     return left;

@@ -1,4 +1,4 @@
-/** ava loads this module in each process before the test file. It imports the other files that share the process. */
+/** ava loads this module in each process before the test file. The module imports the other files that share the process. */
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import test from 'ava';

@@ -10,7 +10,10 @@ import { noteSealing } from '../sealing-tenant-store.ts';
 import { customActionStore } from './custom-action-store.ts';
 import type { StoredAction } from './stored-action.ts';
 
-/** Creates an action. @throws DomainError `invalid` with every problem, also when the tenant's maximum is reached */
+/**
+ * Creates an action.
+ * @throws DomainError `invalid` with every problem of the fields, or if the tenant has the maximum number of actions
+ */
 export async function createCustomAction(
   ports: Ports,
   { caller, signal }: TenantRequest,

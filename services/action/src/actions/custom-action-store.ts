@@ -35,13 +35,13 @@ export function customActionStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** Lists all actions in the order of their ids; at most the tenant's maximum. */
+    /** Lists all actions in the order of their ids. A tenant has a limited number of actions. */
     async listAll(): Promise<StoredAction[]> {
       return live()
         .orderBy('id')
         .select(row as never);
     },
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the action does not exist */
     async lock(id: number): Promise<StoredAction> {
       const [found] = await rowsBy(knex)<StoredAction>(
         `SELECT ${columnsOf(customActions)} FROM custom_actions
@@ -51,7 +51,7 @@ export function customActionStore(db: TenantDb) {
       if (!found) throw notFound('Custom action', id);
       return found;
     },
-    /** @param seal seals the credential for the row with this id; null if the action has none */
+    /** @param seal seals the credential for the inserted row; returns null if the action has no credential */
     async insert(fields: ActionFields, seal: (row: StoredAction) => Buffer | null): Promise<StoredAction> {
       const [made] = await knex('custom_actions').insert({ ...written(customActions, fields), tenantId }, row as never);
       const credentialSealed = seal(made);
@@ -68,7 +68,7 @@ export function customActionStore(db: TenantDb) {
         );
       return changed as StoredAction;
     },
-    /** Deletes the action with its credential. @throws DomainError `notFound` */
+    /** Deletes the action with its credential. @throws DomainError `notFound` if the action does not exist */
     async markDeleted(id: number): Promise<void> {
       const deleted = parseId(id) === undefined ? 0 : await live().where({ id }).update(deletion);
       if (deleted === 0) throw notFound('Custom action', id);

@@ -2,7 +2,7 @@ import type { TenantRequest } from '@parley/kernel/caller-request';
 import type { Ports } from '../ports.ts';
 import { customActionStore } from './custom-action-store.ts';
 
-/** Deletes an action with its credential and the cached token. @throws DomainError `notFound` */
+/** Deletes an action with its credential and the cached token. @throws DomainError `notFound` if the action does not exist */
 export async function deleteCustomAction(
   { database, sending }: Pick<Ports, 'database' | 'sending'>,
   { caller }: TenantRequest,

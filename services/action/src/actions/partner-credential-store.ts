@@ -28,7 +28,7 @@ export function partnerCredentialStore({ knex, tenantId }: TenantDb) {
       );
       return found?.tokenSealed;
     },
-    /** @returns whether it replaced an earlier credential */
+    /** @returns whether an earlier credential was replaced */
     async put(product: PartnerSource, tokenSealed: Buffer): Promise<boolean> {
       const replaced = (await this.findToken(product)) !== undefined;
       await rows(

@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import { customActionStore } from './custom-action-store.ts';
 import type { StoredAction } from './stored-action.ts';
 
-/** Updates an action. @throws DomainError `notFound`; `invalid` with every problem */
+/** Updates an action. @throws DomainError `notFound` if the action does not exist; `invalid` with every problem */
 export async function updateCustomAction(
   ports: Ports,
   { caller, signal }: TenantRequest,

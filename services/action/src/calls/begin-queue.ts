@@ -1,6 +1,6 @@
 import { fairQueue } from '@parley/kernel/queues/fair-queue';
 
-/** Maximum concurrent transactions. Fewer than the connections of the pool, so that queries always find a free connection. */
+/** Maximum concurrent transactions. The pool has more connections than this, so that queries always find a free one. */
 const atOnce = 3;
 const atOncePerTenant = 2;
 
@@ -12,7 +12,7 @@ export type BeginQueue = ReturnType<typeof beginQueue>;
  */
 export function beginQueue() {
   const queue = fairQueue({ inFlight: atOnce, shares: { tenant: { inFlight: atOncePerTenant } } });
-  /** @param signal aborts the wait and rejects with its reason; without a signal, `work` always runs */
+  /** @param signal ends the wait: the promise then rejects with the signal's reason. Without a signal, `work` always runs */
   return async <T>(tenantId: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
     const release = await queue.enter({ tenant: tenantId }, () => signal);
     try {

@@ -12,7 +12,7 @@ export interface CallMeter {
   bytes: number;
 }
 
-/** Keyed by async context, because the MCP client sends additional requests for a call. */
+/** Meters are stored by async context, because the MCP client sends additional requests for a call. */
 const meters = new AsyncLocalStorage<CallMeter>();
 
 export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promise<T> {
@@ -21,8 +21,8 @@ export async function metered<T>(work: (meter: CallMeter) => Promise<T>): Promis
 }
 
 /**
- * Wraps the outbound guard. Adds requests and bytes to the meter of the call in whose async context they are sent.
- * @param received is called with the size of each received chunk; an error thrown there refuses the rest
+ * Wraps the outbound guard. Adds requests and bytes to the meter of the current async context.
+ * @param received is called with the size of each received chunk; if it throws, the remaining chunks are refused
  */
 export function meteredOutbound(guard: Outbound, received: (bytes: number) => void): Outbound {
   function begin(request: OutboundRequest): { meter: CallMeter | undefined; counted: OutboundRequest } {

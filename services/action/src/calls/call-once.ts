@@ -115,8 +115,8 @@ function failure(error: unknown, signal: AbortSignal, durationMs: number): CallR
 }
 
 /**
- * How long the request waits for its result to be stored while the database is unavailable, in ms. After that the
- * request fails, and the result is stored in the background.
+ * How long the request waits for its result to be stored while the database is unavailable, in ms. After this time, the request fails, and
+ * the result is stored in the background.
  */
 const storeMs = 10_000;
 
@@ -198,7 +198,9 @@ function isSame({ box }: Ports, tenantId: number, found: StoredCall, { ref, args
   return begun === undefined || isDeepStrictEqual(begun, args);
 }
 
-/** Returns undefined if the key that sealed the arguments is no longer in the ring, so that they cannot be compared. */
+/**
+ * Returns the decrypted arguments. Undefined if the key that sealed them is no longer in the ring; the arguments then cannot be compared.
+ */
 function openedArguments(box: Ports['box'], found: StoredCall & { tenantId: number }): unknown {
   try {
     return parseJson(box.open(found.argumentsSealed, callPlace('arguments', found)).toString());

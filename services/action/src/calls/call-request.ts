@@ -26,7 +26,7 @@ export interface CallRequest extends BegunCall {
 
 const maxNoteBytes = 102_400;
 
-/** @throws DomainError `invalid` */
+/** @throws DomainError `invalid` with every problem of the request */
 export function callRequest(given: GivenCall, maxMs: number): CallRequest {
   const { ref, argumentsJson, key, timeLimitMs, agentId = null, sessionId = null } = given;
   if (!key) throw invalid({ path: 'key', message: 'must be given' });

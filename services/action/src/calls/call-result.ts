@@ -1,8 +1,8 @@
 /** The outcome of a call, whether it succeeded or failed. */
 export interface CallResult {
-  /** Null on success; the kinds are documented at `CallResult.error_kind` in the protos. */
+  /** The kind of failure, as documented at `CallResult.error_kind` in the protos; null on success. */
   errorKind: string | null;
-  /** A sentence for people, never text of the remote; empty on success. */
+  /** A sentence for people, never text of the remote server; empty on success. */
   errorMessage: string;
   /** The HTTP status of an action's answer. */
   status: number | null;

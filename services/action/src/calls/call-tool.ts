@@ -59,7 +59,7 @@ async function listedTool(
   }
 }
 
-/** Checks the arguments against the tool's schema. Problems that the schema cannot express are left to the server. */
+/** Checks the arguments against the tool's schema. The server checks what the schema cannot express. */
 async function argumentsRefusal(
   { schemas, workOn }: { schemas: Pick<JsonSchemas, 'argsProblems'>; workOn: LargeWork },
   tenantId: number,

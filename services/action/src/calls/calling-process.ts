@@ -90,8 +90,8 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   return {
     id,
     /**
-     * Registers a call of this process before its begin is committed. Call the returned function when the call has ended, or when an
-     * earlier request has begun it.
+     * Registers a call of this process before the call is committed as begun. Run the returned function when the call has ended, or if an
+     * earlier request has already begun the call.
      * @param name unique over all tenants, see `callName`
      */
     making: beginMaking,
@@ -101,7 +101,9 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
     stop(): void {
       isStopped = true;
     },
-    /** Reports whether this process began the call but no longer runs it, because its begin or its result could not be stored. */
+    /**
+     * Reports whether this process began the call but no longer runs it, because the start or the result of the call could not be stored.
+     */
     hasLost: (name: string, processId: string): boolean => processId === id && !making.has(name),
     /** Runs `work` under the lease. @throws DomainError `unavailable` if the lease cannot be renewed */
     async holding<T>(work: () => Promise<T>): Promise<T> {
@@ -116,8 +118,9 @@ export function callingProcess({ database, leaseMs, log }: CallingProcessOptions
   };
 }
 
-/** Limits of the results that are kept while the database is unavailable: their number (each has up to 1 MB), and the time in ms. */
+/** Maximum number of results that are kept while the database is unavailable. Each has up to 1 MB. */
 const maxUnstored = 64;
+/** Maximum time in ms for which results are kept while the database is unavailable. */
 const unstoredMs = 600_000;
 
 const leaseEnd = `parley_now() + cast(:leaseMs AS integer) * interval '1 ms'`;

@@ -10,11 +10,11 @@ interface Holder {
 }
 
 /**
- * Limits the bytes of remote answers in this process's memory, per tenant and in total. Bytes count from their receipt until their call or
- * list ends. Once the total is exceeded, tenants above an equal share get no more bytes.
+ * Limits the bytes of remote answers in this process's memory, per tenant and in total. Bytes count from their receipt until the work that
+ * received them ends: a call, or the listing of tools. Once the total is exceeded, tenants above an equal share get no more bytes.
  */
 export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; maxTenantBytes: number }) {
-  /** Keyed by async context, because the MCP client sends additional requests for a call. */
+  /** Holders are stored by async context, because the MCP client sends additional requests for a call. */
   const holders = new AsyncLocalStorage<Holder>();
   const tenants = new Map<number, { bytes: number; holders: number }>();
   let all = 0;
@@ -29,7 +29,7 @@ export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; ma
   }
 
   return {
-    /** Runs `work`, and counts the bytes it receives until it ends. */
+    /** Runs `work`, and counts the bytes that it receives until `work` ends. */
     async holding<T>(tenantId: number, work: () => Promise<T>): Promise<T> {
       const holder = { tenantId, bytes: 0 };
       const tenant = tenants.get(tenantId) ?? { bytes: 0, holders: 0 };
@@ -42,7 +42,7 @@ export function heldAnswers({ maxBytes, maxTenantBytes }: { maxBytes: number; ma
         holder.tenantId = Number.NaN; // bytes received after the end are not counted
       }
     },
-    /** Adds received bytes to the work in whose async context it is called. @throws DomainError `REMOTE_TOO_LARGE` */
+    /** Adds received bytes to the work of the current async context. @throws DomainError `REMOTE_TOO_LARGE` if a limit is exceeded */
     take(bytes: number): void {
       const holder = holders.getStore();
       const tenant = holder && tenants.get(holder.tenantId);

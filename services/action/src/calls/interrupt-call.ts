@@ -12,7 +12,7 @@ export function isAbandoned({ process }: Pick<Ports, 'process'>, tenantId: numbe
 
 /**
  * Marks an abandoned call as interrupted.
- * @returns the stored result: if the call's own process stored a result in the meantime, that result
+ * @returns the stored result: the interruption, or the result that the call's own process has stored in the meantime
  */
 export async function interruptCall(
   { database, box, metrics }: Pick<Ports, 'database' | 'box' | 'metrics'>,

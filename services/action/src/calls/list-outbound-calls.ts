@@ -18,7 +18,7 @@ const page = z.object({
     .nullish(),
 });
 
-/** Lists calls, newest first. @throws DomainError `invalid` */
+/** Lists calls, newest first. @throws DomainError `invalid` for an invalid page size or cursor */
 export async function listOutboundCalls(
   { database, limits }: Pick<Ports, 'database' | 'limits'>,
   { caller }: TenantRequest,

@@ -11,14 +11,16 @@ export interface TurnCall {
   note: Buffer;
   ref: ToolRef;
   argumentsJson: string;
-  /** Undefined while a live process runs the call. */
+  /** The call's result; undefined while a live process runs the call. */
   result: CallResult | undefined;
   begunAt: Date;
 }
 
-/** Maximum characters of one body, and of all bodies. After the total is reached, each older call gets `minBodyLength`. */
+/** Maximum number of characters of one body. */
 const maxBodyLength = 131_072;
+/** Maximum number of characters of all bodies together, except for the minimum of each older call. */
 const maxTotalLength = 4 * 2 ** 20;
+/** Maximum number of characters of a body after the total is reached. */
 const minBodyLength = 1_000;
 
 /** Lists a turn's calls in the order in which they began. Calls of dead processes are marked as interrupted first. */

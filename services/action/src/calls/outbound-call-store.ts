@@ -41,7 +41,7 @@ export function outboundCallStore(db: TenantDb) {
       return listWithin<OutboundCall>(db, query);
     },
 
-    /** Deletes one batch of entries of that day or older. @returns whether none remain */
+    /** Deletes one batch of entries from this day or earlier days. @returns true if no such entries remain */
     async deleteUntil(day: string, max: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM outbound_calls WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

@@ -2,7 +2,7 @@ import { column, type RowOf, table } from '@parley/postgres/database/table';
 
 export type CallKind = 'TOOL' | 'TOOL_LIST' | 'ACTION';
 
-/** An outbound call of the tenant, without its request and response. Ids count up within the tenant. */
+/** An outbound call of the tenant, without its request and response. Later calls of the tenant have higher ids. */
 export const outboundCalls = table('outbound_calls', {
   id: column<number>(),
   at: column<Date>(),

@@ -9,7 +9,7 @@ import { outboundCallStore } from './outbound-call-store.ts';
 
 type Call = Pick<NewOutboundCall, 'kind' | 'target' | 'name'>;
 
-/** The facts that are logged of a finished call. */
+/** The facts that are logged about a finished call. */
 export type Outcome = Omit<NewOutboundCall, 'kind' | 'target' | 'name'>;
 
 /** Makes a call in a trace span and measures it. @param errorOf returns the error kind of a failed result, null for a success */
@@ -33,7 +33,7 @@ export async function measuredCall<T>(
   );
 }
 
-/** Makes a call outside any turn, and adds it to the tenant's log unless it needed no request. */
+/** Makes a call outside any turn. Adds the call to the tenant's log, except if it succeeded without a request. */
 export async function recordedCall<T>(
   ports: Pick<Ports, 'database' | 'metrics' | 'log'>,
   { tenantId }: TenantCaller,
@@ -50,7 +50,7 @@ export async function recordedCall<T>(
   return settled.value;
 }
 
-/** Appends to the tenant's log. A failure is logged and does not fail the call. */
+/** Adds the call to the tenant's log. If this fails, the process logs a warning, and the call does not fail. */
 async function note({ database, log }: Pick<Ports, 'database' | 'log'>, tenantId: number, call: NewOutboundCall) {
   await database
     .transact(tenantId, (db) => outboundCallStore(db).insert(call))

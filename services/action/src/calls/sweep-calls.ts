@@ -38,7 +38,7 @@ async function endLapsed(ports: SweepPorts, isStopping: () => boolean): Promise<
 async function sweepTurnCalls({ database }: SweepPorts, isStopping: () => boolean): Promise<void> {
   const deleteSome = () => database.transactShared((db) => deleteOldCalls(db, rowsAtOnce));
   while (!isStopping() && (await deleteSome()) === rowsAtOnce);
-  // A process whose lease ended two days ago has no calls left.
+  // Two days after a process's lease ended, none of its calls remains.
   await database.transactShared(({ knex }) =>
     rowsBy(knex)(`DELETE FROM calling_processes WHERE lease_until < parley_now() - interval '2 days'`, {}),
   );

@@ -21,7 +21,7 @@ export interface BegunCall extends CallName {
 }
 
 export interface StoredCall extends CallName {
-  /** Increases with each call that begins. */
+  /** The call's number. Calls that begin later have higher numbers. */
   number: string;
   kind: ToolRef['kind'];
   target: number;
@@ -31,7 +31,7 @@ export interface StoredCall extends CallName {
   processId: string;
   noteSealed: Buffer;
   argumentsSealed: Buffer;
-  /** Null while it runs. */
+  /** The encrypted result; null until the call has a result. */
   resultSealed: Buffer | null;
   begunAt: Date;
   ageMs: number;
@@ -54,8 +54,8 @@ export function turnCallStore({ knex, tenantId }: TenantDb) {
   return {
     /**
      * Records a call as begun.
-     * @returns false if it was begun before. The same sealed arguments mean a retry of this very statement, whose
-     * response was lost, and return true.
+     * @returns false if an earlier request began the call. If the stored sealed arguments are the same, this statement itself ran before
+     * and its response was lost; the result is then true.
      */
     async begin(
       { turn, call, ref, agentId, sessionId }: BegunCall,
@@ -125,7 +125,7 @@ export function turnCallStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-/** Deletes a batch of calls, of any tenant, that began more than a day ago. @returns how many */
+/** Deletes a batch of calls, of any tenant, that began more than a day ago. @returns the number of deleted calls */
 export async function deleteOldCalls({ knex }: SharedDb, max: number): Promise<number> {
   const deleted = await rowsBy(knex)(
     `WITH deleted AS (

@@ -19,7 +19,7 @@ function connectorFields({ outbound }: ConnectorRules) {
   });
 }
 
-/** Returns why a URL is refused. `URL` drops white space, so the called URL would differ from the stored one. */
+/** Returns why a URL is refused. The class `URL` drops white space, so the called URL would differ from the stored one. */
 function urlProblem(url: string, outbound: ConnectorRules['outbound']): string | undefined {
   return /[\s\p{Cc}]/u.test(url) ? 'must not hold spaces or control characters' : outbound.urlProblem(url);
 }

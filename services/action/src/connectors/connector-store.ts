@@ -40,7 +40,7 @@ export function connectorStore(db: TenantDb) {
         { tenantId, ids: ids.filter((id) => parseId(id) !== undefined) },
       );
     },
-    /** Lists all connectors in the order of their ids, with their credentials; at most the tenant's maximum. */
+    /** Lists all connectors in the order of their ids, with their credentials. A tenant has a limited number of connectors. */
     async listAllSealed(): Promise<SealedConnector[]> {
       return rowsBy(knex)<SealedConnector>(
         `SELECT ${columnsOf(connectors)}, api_key_sealed FROM mcp_connectors
@@ -48,7 +48,7 @@ export function connectorStore(db: TenantDb) {
         { tenantId },
       );
     },
-    /** @param seal seals the credential for the row with this id */
+    /** @param seal seals the credential for the inserted row */
     async insert(fields: Pick<Connector, 'name' | 'serverUrl'>, seal: (row: Connector) => Buffer): Promise<Connector> {
       const [made] = await knex('mcp_connectors').insert({ ...fields, tenantId }, row as never);
       await knex('mcp_connectors')
@@ -56,14 +56,14 @@ export function connectorStore(db: TenantDb) {
         .update({ apiKeySealed: seal(made) });
       return made;
     },
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the connector does not exist */
     async update(id: number, fields: Partial<Pick<Connector, 'name' | 'serverUrl'>>): Promise<Connector> {
       const found = parseId(id) !== undefined && live().where({ id });
       const [changed] = found ? await found.update({ ...fields, updatedAt: now } as never, row as never) : [];
       if (!changed) throw notFound('Connector', id);
       return changed;
     },
-    /** Deletes the connector with its credential. @throws DomainError `notFound` */
+    /** Deletes the connector with its credential. @throws DomainError `notFound` if the connector does not exist */
     async markDeleted(id: number): Promise<void> {
       const deleted = parseId(id) === undefined ? 0 : await live().where({ id }).update(deletion);
       if (deleted === 0) throw notFound('Connector', id);

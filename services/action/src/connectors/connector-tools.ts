@@ -11,13 +11,15 @@ export type ConnectorTool = McpTool & { changedAt: Date | null };
 
 type Changes = Map<string, Date | null>;
 
-/** The schema changes found in each list of tools. The key works because the MCP client returns the same object while a list is cached. */
+/**
+ * The schema changes found in each list of tools. The list itself is the key, because the MCP client returns the same object while a list
+ * is cached.
+ */
 const noted = new WeakMap<readonly McpTool[], Promise<Changes>>();
 
 /**
- * Lists the connector's tools, from the cache or the server. When the signal aborts, the list is still read for other
- * callers.
- * @throws DomainError with a `ConnectorReason` or an `OutboundReason`
+ * Lists the connector's tools, from the cache or the server. When the signal aborts, the list is still read for other callers.
+ * @throws DomainError with a `ConnectorReason` or an `OutboundReason` if the tools cannot be read
  */
 export async function connectorTools(
   ports: Ports,
@@ -50,7 +52,7 @@ async function see(
   { tenantId, id }: OpenConnector,
   tools: readonly McpTool[],
 ): Promise<Changes> {
-  // Schemas of any size are hashed, since this runs once per list.
+  // Schemas of any size are hashed, because each list is hashed only once.
   const now = await workOn(tenantId, Number.POSITIVE_INFINITY, () =>
     tools.map(({ name, inputSchema }) => ({ name, hash: schemaHash(inputSchema) })),
   );

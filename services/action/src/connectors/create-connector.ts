@@ -11,7 +11,7 @@ import { connectorStore } from './connector-store.ts';
 
 /**
  * Stores a connector without contacting its server.
- * @throws DomainError `invalid`, also when the tenant's maximum is reached
+ * @throws DomainError `invalid` for invalid fields, or if the tenant has the maximum number of connectors
  */
 export async function createConnector(
   ports: Ports,

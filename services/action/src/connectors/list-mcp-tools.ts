@@ -7,8 +7,8 @@ import { openConnector } from './open-connector.ts';
 
 /**
  * Lists the tools of one connector.
- * @throws DomainError `notFound` for an unknown connector; with reason `CONNECTOR_UNAUTHORIZED`, `CONNECTOR_UNREACHABLE` or an
- * `OutboundReason` if its tools cannot be read
+ * @throws DomainError `notFound` if the connector does not exist
+ * @throws DomainError with reason `CONNECTOR_UNAUTHORIZED`, `CONNECTOR_UNREACHABLE` or an `OutboundReason` if the tools cannot be read
  */
 export async function listMcpTools(
   ports: Ports,

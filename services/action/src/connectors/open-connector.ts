@@ -9,7 +9,7 @@ export type OpenConnector = McpConnector & { name: string };
 
 /**
  * Decrypts a connector's credential.
- * @throws DomainError `CREDENTIAL_UNAVAILABLE`: `SECRETS_KEYS` lacks the key it was sealed under
+ * @throws DomainError `CREDENTIAL_UNAVAILABLE` if `SECRETS_KEYS` lacks the key that sealed the credential
  */
 export function openConnector(box: Pick<SecretBox, 'open'>, row: SealedConnector): OpenConnector {
   const { id, tenantId, name, serverUrl, updatedAt, apiKeySealed } = row;

@@ -12,6 +12,6 @@ function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  // Pairs, because an object would put numeric names first and lose the name `__proto__`.
+  // Uses pairs, because an object would put numeric names first and lose the name `__proto__`.
   return { of: entries.map(([name, each]) => [name, canonical(each)]) };
 }

@@ -6,7 +6,10 @@ import type { Connector } from './connector.ts';
 import { changedConnector } from './connector-input.ts';
 import { connectorStore } from './connector-store.ts';
 
-/** Updates a connector; its credential is unchanged. @throws DomainError `notFound`, `invalid` */
+/**
+ * Updates a connector; its credential is unchanged. @throws DomainError `notFound` if the connector does not exist; `invalid` with every
+ * problem
+ */
 export async function updateConnector(
   ports: Ports,
   { caller }: TenantRequest,

@@ -13,10 +13,9 @@ export type BuiltRequest = { url: string } & Required<Pick<OutboundRequest, 'hea
 const maxUrlLength = 16_384;
 
 /**
- * Builds the request of one call. Arguments fill the URL's placeholders. The remaining ones become the query of GET
- * and DELETE, and a JSON body otherwise. In a query, an array repeats its name, nested objects and arrays are JSON, and
- * null is omitted.
- * @param credential headers that win over `extraHeaders`, whatever their case
+ * Builds the request of one call. Arguments fill the URL's placeholders. The remaining arguments become the query of GET and DELETE, and
+ * the JSON body of other methods. In a query, an array repeats its name, nested objects and arrays are JSON, and null is omitted.
+ * @param credential headers that replace `extraHeaders` of the same name, in upper or lower case
  * @throws DomainError `invalid` with `BAD_ARGUMENTS` and every problem, without the values
  */
 export function buildRequest(

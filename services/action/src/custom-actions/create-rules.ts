@@ -98,8 +98,8 @@ export function newAction(rules: ActionRules, input: CreateCustomActionInput): N
 }
 
 /**
- * Validates an action that the operator provisions, sent with the tenant's partner credential.
- * @throws as `newAction`
+ * Validates an action that the operator provisions. Its calls are sent with the tenant's partner credential.
+ * @throws the same errors as `newAction`
  */
 export function newPartnerAction(
   rules: ActionRules,

@@ -13,7 +13,9 @@ import type { MessagingTokens } from './messaging-tokens.ts';
 
 export type Product = PartnerSource;
 
-/** The identity provider that issues tokens of products: `IDP_ONE_URL`, `IDP_ONE_CLIENT_ID` and `IDP_ONE_CLIENT_SECRET`. */
+/**
+ * The identity provider that issues tokens of products. Its settings are `IDP_ONE_URL`, `IDP_ONE_CLIENT_ID` and `IDP_ONE_CLIENT_SECRET`.
+ */
 export interface ProductIssuer {
   url: string;
   clientId: string;
@@ -24,7 +26,7 @@ export interface ProductIssuer {
 /** Sources of credentials. */
 export interface CredentialPorts {
   messaging: Pick<MessagingTokens, 'tokenFor' | 'drop'>;
-  /** Undefined if no identity provider is configured. */
+  /** The identity provider; undefined if none is configured. */
   idpOne?: ProductIssuer | undefined;
   /** Decrypts the partner token that the operator has provisioned for the tenant. */
   partnerToken(tenantId: number, product: Product): Promise<string | undefined>;
@@ -48,8 +50,9 @@ export interface ResolvedCredential {
 
 /**
  * Makes the headers that authorize a call.
- * @throws DomainError with reason `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED` or `CREDENTIAL_UNAVAILABLE` (see
- * `CallErrorKind`); the signal's reason
+ * @throws DomainError if there is no usable credential; its reason is `IDENTITY_NOT_LINKED`, `CREDENTIAL_MISSING`, `CREDENTIAL_REFUSED` or
+ * `CREDENTIAL_UNAVAILABLE` (see `CallErrorKind`)
+ * @throws the signal's reason if it aborts
  */
 export async function resolveCredential(
   ports: CredentialPorts,

@@ -2,11 +2,11 @@ export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type HttpMethod = (typeof methods)[number];
 
 export const partnerSources = ['PARTNER_A', 'PARTNER_B', 'PARTNER_C'] as const;
-/** Sources whose credential the operator provisions for the whole tenant. */
+/** Credential sources for which the operator provisions the credential, for the whole tenant. */
 export type PartnerSource = (typeof partnerSources)[number];
 
 export const sessionSources = ['SESSION_PARTNER_A', 'SESSION_PARTNER_B', 'SESSION_PARTNER_C'] as const;
-/** Sources that act as the person in the conversation. */
+/** Credential sources with which an action acts as the person in the conversation. */
 export type SessionSource = (typeof sessionSources)[number];
 
 export type CredentialSource = PartnerSource | SessionSource | 'MESSAGING_TENANT';
@@ -21,17 +21,17 @@ export interface ActionFields {
   /** May have placeholders `{name}` in path and query. */
   url: string;
   method: HttpMethod;
-  /** A JSON Schema of the arguments; null: any object. */
+  /** A JSON Schema of the arguments. Null: any object is accepted. */
   argsSchema: Record<string, unknown> | null;
   /** Additional headers of every call. They must not be secret, because they are returned with the action. Null if there are none. */
   extraHeaders: Record<string, string> | null;
-  /** The header that gets the stored bearer token verbatim; null: `Authorization: Bearer`. */
+  /** Name of the header in which the stored bearer token is sent without a prefix. Null: the header is `Authorization: Bearer <token>`. */
   credentialSecretHeaderName: string | null;
   /** Where the credential comes from. Null: it is the stored bearer token, or there is none. */
   credentialSource: CredentialSource | null;
   /** The kind of the stored `ActionCredential`; null if there is none. */
   storedCredential: ActionCredential['kind'] | null;
-  /** The region of the messaging app; null for other credentials. */
+  /** The region of the messaging app; null for all other kinds of credentials. */
   messagingRegion: MessagingRegion | null;
 }
 
@@ -40,7 +40,7 @@ export interface CustomAction extends ActionFields {
   tenantId: number;
 }
 
-/** An action's credential: stored sealed, decrypted only to send a call. */
+/** An action's credential. It is stored encrypted, and decrypted only to send a call. */
 export type ActionCredential =
   | { kind: 'BEARER'; token: string }
   | { kind: 'MESSAGING'; appId: string; appSecret: string };

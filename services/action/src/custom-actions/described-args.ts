@@ -1,7 +1,10 @@
 import type { ActionFields } from './custom-action.ts';
 import { placeholdersOf } from './url-template.ts';
 
-/** Returns the JSON Schema of an action's arguments for a model: the tenant's schema, with the URL's placeholders required. */
+/**
+ * Returns the JSON Schema of an action's arguments for a model. It is the tenant's schema, in which the URL's placeholders are required
+ * properties.
+ */
 export function describedArgs({ argsSchema, url }: Pick<ActionFields, 'argsSchema' | 'url'>): Record<string, unknown> {
   const names = placeholdersOf(url);
   const given = argsSchema ?? { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };

@@ -6,7 +6,7 @@ const maxHeaders = 32;
 const maxBytes = 8_192;
 const maxNameLength = 100;
 
-/** Validates a map of header names to values; empty becomes null. Problems name the header, never its value. */
+/** Validates a map of header names to values; an empty map becomes null. Problems name the header, never its value. */
 export const extraHeaders = z
   .unknown()
   .check(checkHeaders)

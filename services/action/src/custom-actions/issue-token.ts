@@ -7,7 +7,7 @@ import type { CallErrorReason } from './call-error-kind.ts';
 const maxAnswerBytes = 65_536;
 const maxTokenLength = 8_192;
 
-/** Statuses of temporary failures, which say nothing about the credentials. */
+/** Statuses of temporary failures; they do not mean that the server refused the credentials. */
 const transientStatuses = [408, 425, 429];
 
 export interface TokenRequest {
@@ -20,8 +20,10 @@ export interface TokenRequest {
 
 /**
  * Requests a token from a server that the operator has configured. Errors contain neither request nor response.
- * @throws DomainError `invalid` with reason `CREDENTIAL_REFUSED` if the server refuses the credential; `unavailable` with reason
- * `CREDENTIAL_UNAVAILABLE` if it does not respond, or responds in an unexpected format; the signal's reason
+ * @throws DomainError `invalid` with reason `CREDENTIAL_REFUSED` if the server refuses the credential
+ * @throws DomainError `unavailable` with reason `CREDENTIAL_UNAVAILABLE` if the server does not respond, or responds in an unexpected
+ * format
+ * @throws the signal's reason if it aborts
  */
 export async function issueToken({ url, headers = {}, body, timeoutMs, signal }: TokenRequest) {
   const timeoutSignal = AbortSignal.timeout(timeoutMs);
@@ -52,7 +54,10 @@ export async function issueToken({ url, headers = {}, body, timeoutMs, signal }:
   }
 }
 
-/** @throws DomainError `CREDENTIAL_UNAVAILABLE`: the token is not valid in a header */
+/**
+ * Checks the token that the server returned.
+ * @throws DomainError `CREDENTIAL_UNAVAILABLE` if the token cannot be sent in a header
+ */
 export function tokenOf(value: unknown): string {
   const isToken = typeof value === 'string' && value.trim() !== '' && value.length <= maxTokenLength;
   if (!isToken || headerProblem('authorization', value)) throw unavailableCredential(new Error('answered no token'));

@@ -9,7 +9,7 @@ export interface MessagingTokensOptions {
   keyValue: KeyValue;
   /** Seals cached tokens, since they are secrets. */
   box: Pick<SecretBox, 'seal' | 'open'>;
-  /** `MESSAGING_URL_CN` and `MESSAGING_URL_INTL`; regions without a URL are not served. */
+  /** The URLs of the messaging platforms, from `MESSAGING_URL_CN` and `MESSAGING_URL_INTL`. Regions without a URL are not served. */
   urls: Partial<Record<MessagingRegion, string | undefined>>;
   log: Pick<Logger, 'warn'>;
 }
@@ -19,23 +19,23 @@ export type MessagingTokens = ReturnType<typeof messagingTokens>;
 type MessagingAction = Pick<CustomAction, 'id' | 'tenantId' | 'messagingRegion'>;
 type MessagingApp = Extract<ActionCredential, { kind: 'MESSAGING' }>;
 
-/** How long before its expiry a token is replaced, in ms: allows for slow calls and clock skew. */
+/** A token is replaced this long before it expires, in ms. The margin allows for slow calls and clock skew. */
 const marginMs = 5 * 60_000;
 
 const exchangeTimeoutMs = 10_000;
 
-/** Lifetime of the lock; longer than an exchange, so that it expires only if its holder died. */
+/** Lifetime of the lock. It is longer than an exchange may take, so that the lock expires only if its holder died. */
 const lockTtlMs = exchangeTimeoutMs + 5_000;
 
 const pollMs = 50;
 
 /**
- * Caches tenant access tokens of messaging apps for all replicas, until five minutes before they expire. When several
- * calls need a new token, one exchanges the app's credentials and the others wait for its result, over all replicas.
- * While the key-value store is down, each process exchanges for itself.
+ * Caches tenant access tokens of messaging apps for all replicas, until five minutes before they expire. When several calls need a new
+ * token, one call exchanges the app's credentials. The other calls, on all replicas, wait for its result. While the key-value store is
+ * down, each process exchanges the credentials itself.
  */
 export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOptions) {
-  /** Exchanges in progress in this process. */
+  /** Token exchanges in progress in this process, by cache key. */
   const running = new Map<string, Promise<string>>();
 
   async function kept(key: string): Promise<string | undefined> {
@@ -44,7 +44,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
     try {
       return box.open(Buffer.from(sealed, 'base64'), key).toString();
     } catch {
-      return undefined; // sealed under a key that is no longer in the ring
+      return undefined; // the key that sealed the token is no longer in the ring
     }
   }
 
@@ -71,8 +71,8 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
   }
 
   /**
-   * Exchanges the credentials if this process gets the lock. Otherwise polls for the result of the lock's holder, or until the lock is
-   * free.
+   * Exchanges the credentials if this process gets the lock. Otherwise polls until the lock's holder has cached a token, or until the lock
+   * is free.
    */
   async function shared(key: string, exchangeNow: () => Promise<string>): Promise<string> {
     const lock = `${key}:lock`;
@@ -94,7 +94,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
         // Another process may have stored a token and released the lock since the last look-up.
         return (await kept(key).catch(() => undefined)) ?? (await exchangeNow());
       } finally {
-        await keyValue.delete(lock).catch(() => undefined); // an undeleted lock expires
+        await keyValue.delete(lock).catch(() => undefined); // a lock that is not deleted expires
       }
     }
   }
@@ -109,8 +109,9 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
 
   return {
     /**
-     * Returns a token, and whether it came from the cache and may have been revoked since.
-     * @throws DomainError `CREDENTIAL_REFUSED`, `CREDENTIAL_UNAVAILABLE`; the signal's reason
+     * Returns a token, and whether it is from the cache. A cached token may have been revoked.
+     * @throws DomainError `CREDENTIAL_REFUSED` or `CREDENTIAL_UNAVAILABLE` if the exchange fails
+     * @throws the signal's reason if it aborts
      */
     async tokenFor(
       action: MessagingAction,
@@ -124,7 +125,7 @@ export function messagingTokens({ keyValue, box, urls, log }: MessagingTokensOpt
       return { token: await until(issued, signal), isKept: false };
     },
 
-    /** Drops the cached token unless it has been replaced by another. Without `token`, drops whichever is cached. */
+    /** Deletes `token` from the cache, unless another token has replaced it. Without `token`, deletes whichever token is cached. */
     async drop(action: MessagingAction, token?: string): Promise<void> {
       const key = keyOf(action);
       try {

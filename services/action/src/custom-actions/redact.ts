@@ -1,9 +1,9 @@
-/** Minimum length of a secret; shorter ones would match by chance. */
+/** Minimum length of a secret to redact; shorter secrets would match unrelated text by chance. */
 const minSecretLength = 6;
 
 const mark = '[credential]';
 
-/** Replaces secrets in texts: servers echo the headers that they were sent. */
+/** Replaces secrets in texts, because servers may echo the headers of a request. */
 export function redactor(secrets: readonly string[]) {
   const long = secrets.filter((secret) => secret.length >= minSecretLength);
   const forms = [...new Set(long.flatMap(formsOf))].sort((a, b) => b.length - a.length);

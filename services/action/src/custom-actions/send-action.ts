@@ -9,14 +9,14 @@ import { type CallCredentials, type CredentialPorts, resolveCredential } from '.
 import type { CustomAction } from './custom-action.ts';
 import { redactor } from './redact.ts';
 
-/** Limits of one call: the total time, including the request for a token, and the size of the response. */
+/** Limits of one call: the size of the response, and the total time, including the request for a token. */
 export const callLimits = { timeoutMs: 30_000, maxBytes: 1_048_576 };
 
 export interface SendPorts extends CredentialPorts {
   outbound: Pick<Outbound, 'fetch'>;
   schemas: Pick<JsonSchemas, 'argsProblems'>;
   workOn: LargeWork;
-  /** Default: `callLimits`. */
+  /** The limits of each call. Default: `callLimits`. */
   limits?: typeof callLimits;
 }
 
@@ -24,14 +24,14 @@ export interface ActionCall extends CallCredentials {
   args: Args;
   /** Sent as `Idempotency-Key`, so that servers can deduplicate retried calls. */
   idempotencyKey?: string | undefined;
-  /** Maximum and default: `timeoutMs` of the limits. */
+  /** Time limit of this call in ms. Its maximum and default is the `timeoutMs` of `SendPorts.limits`. */
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface ActionAnswer {
   status: number;
-  /** The error kind; undefined for 2xx. */
+  /** The error kind; undefined if the status is 2xx. */
   errorKind: CallErrorKind | undefined;
   /** Selected response headers, by lower-case name. */
   headers: Record<string, string>;
@@ -57,9 +57,10 @@ const keptPrefixes = ['ratelimit', 'x-ratelimit-'];
 const maxHeaderLength = 2_048;
 
 /**
- * Calls an action once. Every HTTP status is a result; redirects are refused. Results and errors never contain the credential.
- * @throws DomainError if the call fails because of its arguments, the credential or the outbound guard; `kindOfError` returns its kind for
- * a workflow
+ * Calls an action once. A response of any status is a result, except a redirect, which is refused. Results and errors never contain the
+ * credential.
+ * @throws DomainError if the call fails because of its arguments, the credential or the outbound guard; `kindOfError` returns the error's
+ * kind for a workflow
  */
 export async function sendAction(ports: SendPorts, action: CustomAction, call: ActionCall): Promise<ActionAnswer> {
   await checkArgs(ports, action, call.args);

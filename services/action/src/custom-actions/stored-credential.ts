@@ -18,7 +18,8 @@ export function sealCredential(box: Pick<SecretBox, 'seal'>, row: Row, credentia
 
 /**
  * Decrypts a credential.
- * @throws DomainError `CREDENTIAL_UNAVAILABLE`: `SECRETS_KEYS` lacks its key, or it was sealed for another row
+ * @throws DomainError `CREDENTIAL_UNAVAILABLE` if `SECRETS_KEYS` lacks the key that sealed the credential, or the credential was sealed for
+ * another row
  */
 export function openCredential(box: Pick<SecretBox, 'open'>, row: Row, sealed: Uint8Array): ActionCredential {
   let text: string;

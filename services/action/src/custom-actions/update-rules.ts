@@ -24,15 +24,14 @@ export interface UpdateCustomActionInput {
 }
 
 export interface ChangedAction {
-  /** Fields whose value differs from the stored one. */
+  /** Fields whose value differs from the stored value. */
   changes: Partial<ActionFields>;
   /** The stored credential to delete, together with its cached token; null if none. */
   clearsCredential: ActionFields['storedCredential'];
 }
 
 /**
- * Computes the changes of an update. Omitted fields are unchanged; null clears optional fields and is refused for
- * others.
+ * Computes the changes of an update. Omitted fields are unchanged; null clears optional fields and is refused for all other fields.
  * @throws DomainError `invalid` with every problem
  */
 export function changedAction(rules: ActionRules, stored: CustomAction, input: UpdateCustomActionInput): ChangedAction {

@@ -20,8 +20,7 @@ export function urlTemplateProblem(
   template: string,
   urlProblem: (url: string) => string | undefined,
 ): string | undefined {
-  // `URL` drops some of these characters and reads others as slashes, so the checked URL would differ from the written
-  // one.
+  // `URL` drops some of these characters and reads others as slashes, so the URL that is checked would differ from the URL as written.
   if (/[\s\p{Cc}\\]/u.test(template)) return 'must not hold spaces, control characters or backslashes';
   const [, origin = '', path = '', query = '', fragment = ''] = parts.exec(template) ?? [];
   if (origin === '') return urlProblem(template) ?? 'must begin with http:// or https:// and a host';
@@ -42,8 +41,8 @@ export function placeholdersOf(template: string): string[] {
 export type FilledUrl = { url: string } | { problems: { name: string; message: string }[] };
 
 /**
- * Fills the placeholders. Values are percent-encoded and cannot leave their place; in the path, a value is refused if
- * decoding it on the server would lead to another path.
+ * Fills the placeholders. Values are percent-encoded, so they cannot change other parts of the URL. In the path, a value is refused if it
+ * is empty or makes a `.` or `..` segment.
  */
 export function fillUrl(template: string, args: Readonly<Record<string, unknown>>): FilledUrl {
   const queryStart = template.indexOf('?');

@@ -155,8 +155,8 @@ export type CreateCustomActionInput = {
   /** The name: at most 200 characters, not blank. */
   name: Scalars['String']['input'];
   /**
-   * The endpoint: http or https, at most 2,000 characters; the host must have a public address. `{name}` in path or query is a placeholder for
-   * an argument.
+   * The endpoint: http or https, at most 2,000 characters; the host must have a public address. `{name}` in the path or query stands for the
+   * argument `name`.
    */
   url: Scalars['String']['input'];
   /** The HTTP method: GET, POST, PUT, PATCH or DELETE. Default: POST. */
@@ -167,7 +167,10 @@ export type CreateCustomActionInput = {
   argsSchema?: InputMaybe<Scalars['JSON']['input']>;
   /** A bearer token. Stored encrypted and never returned. */
   bearerToken?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the header that sends the bare token, without the prefix `Bearer`. Requires `bearerToken`. Null: `Authorization: Bearer <token>`. */
+  /**
+   * Name of the header in which the bare token is sent, without the prefix `Bearer`. Requires `bearerToken`. If null, the header is
+   * `Authorization: Bearer <token>`.
+   */
   credentialSecretHeaderName?: InputMaybe<Scalars['String']['input']>;
   /** Headers that are sent on every call, as an object of strings. The credential's header overrides them. They must not contain secrets. */
   extraHeaders?: InputMaybe<Scalars['JSON']['input']>;
@@ -216,9 +219,9 @@ export type Query = {
   /** All connectors of the tenant, ordered by id. */
   mcpConnectors: Array<McpConnectorDto>;
   /**
-   * The tools of a connector. Its server is asked for them at most once in 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`) if the server refuses
-   * the credential, UNAVAILABLE (`CONNECTOR_UNREACHABLE`) if the server cannot be reached or does not speak MCP, NOT_FOUND for an absent
-   * connector.
+   * The tools of a connector. They are requested from the connector's server at most once in 60 s. BAD_REQUEST (`CONNECTOR_UNAUTHORIZED`): the
+   * server refuses the credential. UNAVAILABLE (`CONNECTOR_UNREACHABLE`): the server cannot be reached or does not speak MCP. NOT_FOUND: the
+   * connector does not exist.
    */
   listMcpTools: Array<McpToolSchemaDto>;
   /** All custom actions of the tenant, ordered by id. */

@@ -21,7 +21,7 @@ export const resolvers: Resolvers = {
     customActions: (_, __, { ports, answer, tenantRequest }, info) =>
       listCustomActions(answer.reading(ports, info), tenantRequest(info)),
     certifiedOperations: (_, __, { ports, tenantRequest }, info) => {
-      tenantRequest(info); // refuses callers without a tenant; the list is the same for all tenants
+      tenantRequest(info); // refuses callers without a tenant; the result of the call is not needed
       return [...ports.certifiedOperations];
     },
     outboundCalls: (_, args, { ports, answer, tenantRequest }, info) =>

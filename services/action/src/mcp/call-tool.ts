@@ -10,7 +10,7 @@ import { refusedResult, type ToolResult, toolResult } from './tool-result.ts';
 export interface ToolCall {
   name: string;
   args: Record<string, unknown>;
-  /** Sent as a header and inside the request. A call that the server may have started is never sent again, even with a key. */
+  /** The key is sent as a header and inside the request. A call that the server may have started is never sent again, even with a key. */
   idempotencyKey?: string | undefined;
 }
 
@@ -27,7 +27,9 @@ export interface CallOptions {
 
 /**
  * Calls a tool once. Every response of the server is a result, even if it refuses the tool or its arguments.
- * @throws DomainError with a `ConnectorReason` or an `OutboundReason`; `tooManyRequests`; the signal's reason
+ * @throws DomainError with a `ConnectorReason` or an `OutboundReason` if the call fails
+ * @throws DomainError `tooManyRequests` if the queue refuses the call
+ * @throws the signal's reason if it aborts
  */
 export async function callTool(
   ports: McpPorts,

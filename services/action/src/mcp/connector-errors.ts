@@ -3,7 +3,7 @@ import type { OutboundReason } from '@parley/outbound/outbound-errors';
 
 export type ConnectorReason = 'CONNECTOR_UNAUTHORIZED' | 'CONNECTOR_UNREACHABLE';
 
-/** The server responded with an HTTP error. The body is not included, because it may echo the request. */
+/** The server responded with an HTTP error. The response body is not kept, because it may echo the request. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: number;
@@ -41,10 +41,7 @@ export function noSlotInTime(): DomainError {
   return new DomainError('tooManyRequests', 'The call did not get its turn in time; nothing was sent');
 }
 
-/**
- * Reports whether an error, the reason of an aborted signal, means that a time limit passed (`tooSlow`) rather than that the caller
- * cancelled.
- */
+/** Reports whether the reason of an aborted signal means that a time limit passed (`tooSlow`). If not, the caller cancelled. */
 export function isTooSlow(error: unknown): boolean {
   return isDomainError(error, 'unavailable') && error.reason === ('CONNECTOR_UNREACHABLE' satisfies ConnectorReason);
 }

@@ -11,7 +11,7 @@ const resumeAfterMs = { min: 100, max: 5_000 };
 const maxAsked = 20;
 /** Maximum number of events and messages in one exchange, because each takes more of our time than of the server's. */
 const maxMessages = 10_000;
-/** The notifications that the client handles; others are dropped. */
+/** The notifications that the client handles; it drops all other notifications. */
 const changed = 'notifications/tools/list_changed';
 const notifications = new Set<unknown>(['notifications/progress', changed]);
 
@@ -36,7 +36,10 @@ export function eventMessages(exchange: Exchange, workOn: WorkOn): TransformStre
     if (exchange.messages > maxMessages) throw unreachable(new Error('too many messages'));
   }
 
-  /** Passes on only the first notice of changed tools: handling a notice costs the SDK much more than sending one costs the server. */
+  /**
+   * Reports whether to pass a notification on. Only the first notice of changed tools is passed on: handling a notice costs the SDK much
+   * more than sending one costs the server.
+   */
   function isNews(method: unknown): boolean {
     const isRepeated = method === changed && hasChanged;
     hasChanged ||= method === changed;

@@ -15,12 +15,12 @@ export interface Exchange {
   room?: Room | undefined;
   /** If set, receives the result. The SDK then gets an empty result, because it would parse and validate the whole result again. */
   kept?: { result?: Record<string, unknown> } | undefined;
-  /** Aborts at the end of the exchange, which closes its connection. */
+  /** Aborts at the end of the exchange, so that its connection is closed. */
   signal: AbortSignal;
   /** The id of the JSON-RPC request, set when that request is sent. Anything sent later in the same async context is another request. */
   id?: string;
   isAnswered: boolean;
-  /** Whether sending in this async context has ended. */
+  /** If true, nothing more is sent in this async context: `mcpFetch` itself responds with status 202. */
   isOver: boolean;
   /** Whether the stream has sent an event id, so that it can be resumed if it ends before the response. */
   isResumable: boolean;
@@ -34,5 +34,7 @@ export interface Exchange {
   fail(error: unknown): void;
 }
 
-/** The exchange of the current async context: the SDK does not pass the request to the `fetch` of a transport. */
+/**
+ * The exchange of the current async context. It is stored there because the SDK does not pass the request to the `fetch` of a transport.
+ */
 export const exchanges = new AsyncLocalStorage<Exchange>();

@@ -22,13 +22,13 @@ export interface ToolList {
 
 const max = { pages: 100, tools: 1_000, bytes: 2 ** 20, nameLength: 256 };
 
-/** Maximum nesting of a schema. Validators refuse deeper schemas, so a tool with one could not be called. */
+/** Maximum nesting of a schema. Validators refuse deeper schemas, so a tool with such a schema could not be called. */
 const schemaDepth = { maxDepth: 64, maxBytes: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY };
 
 type PageAfter = (cursor?: string) => Promise<{ answer: Record<string, unknown>; bytes: number }>;
 
 interface Reading {
-  /** Removes secrets from a tool. */
+  /** Returns a copy of a part of a tool's definition, without secrets. */
   redact: (value: unknown) => unknown;
   workOn: WorkOn;
 }
@@ -49,7 +49,7 @@ export async function listTools(pageAfter: PageAfter, { redact, workOn }: Readin
     await workOn(next.bytes, () => {
       for (const tool of tools) list.add(tool);
     });
-    // A repeated cursor would loop for ever.
+    // With a repeated cursor, this loop would never end.
     if (typeof nextCursor !== 'string' || nextCursor === '' || cursors.has(nextCursor)) return list.end(false);
     cursors.add(nextCursor);
     cursor = nextCursor;

@@ -19,18 +19,22 @@ export interface McpClientOptions {
   outbound: Pick<Outbound, 'stream'>;
   log: Logger;
   limits?: Partial<McpClientLimits>;
-  /** A queue for calls that other callers share. Default: a separate queue with `limits.calls`. */
+  /** A queue for calls, shared with other callers. Default: a separate queue with `limits.calls`. */
   queue?: Pick<FairQueue<'connector' | 'tenant'>, 'enter'>;
-  /** Limits the memory that lists take while they are read. Default: no limit. */
+  /** Limits the memory that lists of tools take while they are read. Default: no limit. */
   held?: Pick<HeldAnswers, 'holding'>;
-  /** A scheduler for large work that other callers share. Default: a separate scheduler. */
+  /** A scheduler for large work, shared with other callers. Default: a separate scheduler. */
   workOn?: LargeWork;
   /** The current time in ms. Default: the clock of the process. */
   now?: () => number;
 }
 
 export interface McpClient {
-  /** Lists tools, with a cache of one minute. @throws DomainError with a `ConnectorReason` or an `OutboundReason`; the signal's reason */
+  /**
+   * Lists the tools of a connector. The list is cached for one minute.
+   * @throws DomainError with a `ConnectorReason` or an `OutboundReason` if the tools cannot be read
+   * @throws the signal's reason if it aborts
+   */
   listTools(connector: McpConnector, signal?: AbortSignal): Promise<McpTool[]>;
   /** Calls a tool once; see `callTool` in call-tool.ts. */
   callTool(connector: McpConnector, call: ToolCall, options?: CallOptions): Promise<ToolResult>;
@@ -58,7 +62,7 @@ const defaults: McpClientLimits = {
     inFlight: 512,
     shares: {
       connector: { inFlight: 2, waiting: 256, label: 'to this connector' },
-      // A low limit, because each list may have 2 MB of JSON, but above the number of slow servers that one tenant usually has.
+      // `inFlight` is low, because each list may have 2 MB of JSON. It is above the number of slow servers that one tenant usually has.
       tenant: { inFlight: 4, waiting: 512 },
     },
   },

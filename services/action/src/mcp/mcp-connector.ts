@@ -11,7 +11,9 @@ export interface McpConnector {
   apiKey: string;
 }
 
-/** Returns a key for the connector with its current settings and credential. The key does not reveal the credential. */
+/**
+ * Returns a key that identifies the connector together with its current settings and credential. The key does not reveal the credential.
+ */
 export function keyOf({ tenantId, id, version, serverUrl, apiKey }: McpConnector): string {
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([serverUrl, apiKey]))
@@ -19,7 +21,7 @@ export function keyOf({ tenantId, id, version, serverUrl, apiKey }: McpConnector
   return JSON.stringify([tenantId, id, version, fingerprint]);
 }
 
-/** Reports whether a key belongs to a connector of the same tenant. */
+/** Reports whether a key of `keyOf` belongs to a connector of this tenant. */
 export function isOf({ tenantId }: Pick<McpConnector, 'tenantId'>, key: string): boolean {
   return key.startsWith(`[${tenantId},`);
 }

@@ -9,15 +9,15 @@ import { answers, forClient, messagesOf, parsedMessage } from './messages.ts';
 
 /** Limits for requests whose response is ignored: notifications, replies to the server's own requests, and the end of a session. */
 const plainLimits = { timeoutMs: 5_000, maxBytes: 65_536 };
-/** Limits for responses. They are higher than the limits of a result, because a response may also contain images in base64. */
+/** Limits for responses. They are higher than `maxResultBytes`, because a response may also contain images in base64. */
 const answerLimits = { maxBytes: 6 * 2 ** 20, maxEventBytes: 4 * 2 ** 20 };
 const maxResumed = 100;
 /** JSON-RPC codes for an unknown method and for invalid arguments. Some servers send them with status 400 or 404. */
 const refusals = new Set<unknown>([-32_601, -32_602]);
 
 /**
- * Creates the `fetch` for the SDK's transport, which goes through the outbound guard, has limits, and tolerates servers that violate the
- * protocol.
+ * Creates the `fetch` for the SDK's transport. It sends requests through the outbound guard, applies limits, and tolerates servers that
+ * violate the protocol.
  */
 export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): FetchLike {
   const plain = guardedFetch(outbound, plainLimits);
@@ -36,14 +36,16 @@ export function mcpFetch(outbound: Pick<Outbound, 'stream'>, workOn: WorkOn): Fe
     if (response.ok && exchange.resumed <= maxResumed && isEvents(response))
       return answerOf(exchange, response, workOn);
     await response.body?.cancel();
-    // Not a StatusError: a StatusError with 404 would mean that the server did not process the request.
+    // The exchange does not fail with the StatusError itself: a StatusError with 404 would mean that the server did not process the
+    // request.
     exchange.fail(unreachable(response.ok ? new Error('not resumed') : new StatusError(response.status)));
     return new Response(null, { status: 405 });
   }
 
   return (url, init = {}) => {
     const exchange = exchanges.getStore();
-    // The SDK requests a stream of unsolicited messages. Status 405 means that the server has no such stream, so no connection stays open.
+    // The SDK requests a stream of unsolicited messages. The SDK gets status 405, as if the server had no such stream, so no connection
+    // stays open.
     if (init.method === 'GET' && !new Headers(init.headers).has('last-event-id'))
       return Promise.resolve(new Response(null, { status: 405 }));
     if (exchange?.isOver) return Promise.resolve(new Response(null, { status: 202 }));
@@ -59,7 +61,7 @@ function fetchOf(outbound: Pick<Outbound, 'stream'>, { timeoutMs, room }: Exchan
   return guardedFetch(outbound, { maxBytes, maxEventBytes, timeoutMs });
 }
 
-/** Subtracts the bytes of a body from the bytes that the exchange may still receive, while the body is read. */
+/** While a body is read, subtracts its bytes from the bytes that the exchange may still receive. */
 function counted({ room }: Exchange, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   if (!room) return body;
   return body.pipeThrough(

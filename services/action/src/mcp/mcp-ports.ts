@@ -6,7 +6,7 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpSession } from './session.ts';
 
 export interface McpClientLimits {
-  /** Maximum time of one call or list, unless the caller gives another. */
+  /** Maximum time of one call or list, unless the caller sets another time. */
   timeoutMs: number;
   /** Maximum time without a response or a progress notification. */
   idleMs: number;
@@ -40,7 +40,7 @@ export interface McpPorts {
   limits: McpClientLimits;
   log: Logger;
   workOn: LargeWork;
-  /** Waits in the connector's queue, then runs `work` in its session. */
+  /** Waits in the connector's queue, then runs `work` in the connector's session. */
   inSession<T>(connector: McpConnector, use: SessionUse, work: (session: McpSession) => Promise<T>): Promise<T>;
   /** Returns the tools of a connector, at most a minute old. */
   toolsOf(connector: McpConnector): Promise<ToolList>;

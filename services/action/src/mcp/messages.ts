@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 /** JSON-RPC code for an internal error of the server. */
 const internalError = -32_603;
 
-/** Maximum number of JSON values in one message, because small values take much more time and memory than bytes. */
+/** Maximum number of JSON values in one message, because small values take much more time and memory than their bytes suggest. */
 const maxValues = 100_000;
 
 /** Parses JSON of a server; undefined if it is invalid. @throws DomainError if it has more than `maxValues` values */

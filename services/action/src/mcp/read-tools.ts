@@ -7,10 +7,10 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpPorts } from './mcp-ports.ts';
 import type { McpSession, RequestLimits } from './session.ts';
 
-/** Maximum size of all pages together. It is twice the maximum size of the list that is made of them. */
+/** Maximum size of all pages together. It is twice the maximum size of the list of tools that is kept from them. */
 const maxBytes = 2 * 2 ** 20;
 
-/** Reads all tools from the server. @throws DomainError with a `ConnectorReason` or an `OutboundReason` */
+/** Reads all tools from the server. @throws DomainError with a `ConnectorReason` or an `OutboundReason` if the tools cannot be read */
 export async function readTools(ports: McpPorts, connector: McpConnector): Promise<ToolList> {
   const { limits, log, inSession } = ports;
   const { timeoutMs } = limits;

@@ -15,7 +15,7 @@ export interface SessionPoolOptions {
 
 interface Entry {
   session: Promise<McpSession>;
-  /** Aborts the initialization when no call waits for it any more. */
+  /** Aborts the initialization when no call waits for the session any more. */
   opening: AbortController;
   isOpen: boolean;
   users: number;
@@ -31,7 +31,7 @@ export type SessionPool = ReturnType<typeof sessionPool>;
 
 /**
  * Keeps one session for each connector, shared by all its calls. A connector with changed settings or another credential gets a new
- * session. Evicts the least recently used sessions.
+ * session. If there are too many sessions, the least recently used idle ones are closed.
  */
 export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: SessionPoolOptions) {
   /** Sessions in the order of their last use, the most recently used one last. */
@@ -67,7 +67,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
     }
   }
 
-  /** Closes idle sessions beyond the limits: first the tenant's, then those of all tenants. */
+  /** Closes idle sessions beyond the limits: first sessions of the connector's tenant, then sessions of all tenants. */
   function evict(connector: McpConnector): void {
     const own = [...entries].filter(([key]) => isOf(connector, key));
     evictIdle(own, own.length - maxTenantSessions);
@@ -130,7 +130,7 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
       } catch (error) {
         const status = error instanceof StatusError ? error.status : undefined;
         const isLost = session.hasId && (status === 404 || status === 400);
-        // A failure other than these may mean that the server was restarted and lost its sessions.
+        // After these failures the session is kept. Any other failure may mean that the server was restarted and lost its sessions.
         const isKept = error instanceof McpError || signal.aborted || busyStatuses.has(status);
         if (!isKept) retire(key, entry, isLost);
         return { error, status: isLost ? status : undefined };
@@ -142,8 +142,9 @@ export function sessionPool({ open, maxSessions, maxTenantSessions, idleMs }: Se
 
   return {
     /**
-     * Runs `work` in the connector's session. If the server has lost the session, `work` runs once more in a new one. Status 404 means that the
-     * server did not process the request. Many servers send 400 instead, after which they may have processed it.
+     * Runs `work` in the connector's session. If the server has lost the session, `work` runs once more in a new session. A server that has
+     * lost the session responds with 404, and has then not processed the request. Many servers respond with 400, but may have processed the
+     * request.
      * @param isRepeatable whether `work` may also run again after 400
      */
     async use<T>(

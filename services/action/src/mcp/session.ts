@@ -37,8 +37,10 @@ export interface McpSession {
   readonly hasId: boolean;
   /**
    * Sends a request.
-   * @throws McpError for a JSON-RPC error of the server; StatusError for an HTTP error; DomainError for any other failure; the signal's
-   * reason
+   * @throws McpError for a JSON-RPC error of the server
+   * @throws StatusError for an HTTP error
+   * @throws DomainError for any other failure
+   * @throws the signal's reason if it aborts
    */
   request(request: McpRequest, limits: RequestLimits): Promise<Record<string, unknown>>;
   /** Ends the session and cancels its requests. Never rejects. @param isLost whether the server has lost the session, so it is not notified */
@@ -59,7 +61,7 @@ const reasonShown = 'no longer needed';
 
 const anyResult = z.looseObject({});
 
-/** A timeout for the SDK that never fires, because an exchange has its own, shorter one. */
+/** A timeout for the SDK that never fires, because each exchange has its own, shorter timeout. */
 const neverMs = 2 ** 31 - 1;
 
 const clientInfo = { name: 'parley', version: '1' };
@@ -69,7 +71,11 @@ const jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }) as const,
 };
 
-/** Initializes a session. @throws StatusError if the server responds with an HTTP error; DomainError for any other failure */
+/**
+ * Initializes a session.
+ * @throws StatusError if the server responds with an HTTP error
+ * @throws DomainError for any other failure
+ */
 export async function openSession(connector: McpConnector, options: SessionOptions): Promise<McpSession> {
   const authorization = `Bearer ${connector.apiKey}`;
   // Node's own error for an invalid header would quote the credential.

@@ -29,7 +29,7 @@ export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOp
   const changes = new LRUCache<string, number>({ max: 10_000, ttl: changesMs, ttlResolution: 0, perf: { now } });
   const reading = new Map<string, Promise<ToolList>>();
 
-  /** Caches a list. Beyond the tenant's limit, its least recently used lists are evicted. */
+  /** Caches a list. Beyond the tenant's limit, the tenant's least recently used lists are evicted. */
   function keep(connector: McpConnector, key: string, list: ToolList): void {
     kept.delete(key);
     const own = [...kept.keys()].filter((each) => isOf(connector, each));
@@ -59,14 +59,14 @@ export function toolLists({ keptMs, now = () => performance.now() }: ToolListsOp
       return kept.get(key) ?? reading.get(key) ?? refresh(connector, key, read);
     },
     /**
-     * Drops the list after the server's notice that its tools changed. A read in progress is dropped too, because it may return the old tools.
-     * The effect is limited to a few times a minute, for servers that send such notices all the time.
+     * Drops the connector's list after the server's notice that its tools changed. A read in progress is dropped too, because it may return
+     * the old tools. Only a few notices a minute have this effect, because some servers send such notices all the time.
      */
     changed(connector: McpConnector): void {
       const key = keyOf(connector);
       const times = changes.get(key) ?? 0;
       if (times >= maxChanges) return;
-      // The time `changesMs` starts at the first notice.
+      // The period of `changesMs` starts at the first notice; later notices do not extend it.
       changes.set(key, times + 1, { noUpdateTTL: true });
       kept.delete(key);
       reading.delete(key);

@@ -4,7 +4,7 @@ export type ToolContent =
   | { type: 'text'; text: string; isCut?: true }
   /** `data` is base64, and present only if media were requested. */
   | { type: 'image' | 'audio'; mimeType: string; bytes: number; data?: string }
-  /** A resource embedded in the result; `text` is present if it is textual. */
+  /** A resource embedded in the result; `text` is present if the resource is textual. */
   | { type: 'resource'; uri: string; mimeType?: string; bytes: number; text?: string; isCut?: true; data?: string }
   | { type: 'link'; uri: string; name?: string; description?: string; mimeType?: string; bytes?: number }
   | { type: 'unknown'; kind: string };
@@ -54,7 +54,7 @@ export function toolResult(given: Record<string, unknown>, options: ToolResultOp
   };
 }
 
-/** Makes a result of a server's refusal or failure, with the server's message as its content. */
+/** Converts a server's refusal or failure to a result, with the server's message as the result's content. */
 export function refusedResult(refusal: ToolRefusal, text: string, options: ToolResultOptions): ToolResult {
   const content = text === '' ? [] : [{ type: 'text', text }];
   return { ...toolResult({ content, isError: true }, options), refusal };
@@ -107,7 +107,10 @@ function budgetOf({ maxBytes, withMedia = false }: ToolResultOptions) {
   let remainingBytes = maxBytes;
   let isCut = false;
 
-  /** Takes `bytes` from the remaining budget. @returns false if they exceed it */
+  /**
+   * Takes `bytes` from the remaining budget.
+   * @returns false if fewer bytes remain; nothing is taken then
+   */
   function take(bytes: number): boolean {
     const fits = bytes <= remainingBytes;
     if (fits) remainingBytes -= bytes;

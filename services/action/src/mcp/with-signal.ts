@@ -1,4 +1,4 @@
-/** Settles like `work`, or rejects with the signal's reason when it aborts. The work itself continues. */
+/** Settles like `work`, or rejects with the signal's reason when the signal aborts. The work itself continues. */
 export async function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const leave = () => aborted.reject(signal.reason);

@@ -11,7 +11,10 @@ import { knownTenant } from './known-tenant.ts';
 import { audit } from './operator-audit.ts';
 import { partner } from './partner-credentials.ts';
 
-/** Creates an action that uses the tenant's partner credential. @throws DomainError `invalid` with every problem; `notFound`: the tenant */
+/**
+ * Creates an action that uses the tenant's partner credential. @throws DomainError `invalid` with every problem; `notFound` if the tenant
+ * does not exist
+ */
 export async function createPartnerAction(
   ports: Ports,
   request: CallerRequest,

@@ -8,7 +8,8 @@ import { operatorOf } from './operator-audit.ts';
 
 /**
  * Checks that the caller is an operator and that the tenant exists. Call it before showing or changing a tenant's data.
- * @throws DomainError `forbidden` for other callers; `notFound` if there is no such tenant
+ * @throws DomainError `forbidden` if the caller is not an operator
+ * @throws DomainError `notFound` if there is no such tenant
  */
 export async function knownTenant(
   { identity }: Pick<Ports, 'identity'>,

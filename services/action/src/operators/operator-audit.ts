@@ -13,7 +13,10 @@ export interface AuditEntry {
   requestId: string;
 }
 
-/** Returns the name of the calling operator. @throws DomainError `forbidden` with `OPERATOR_ONLY` for other callers */
+/**
+ * Returns the name of the calling operator.
+ * @throws DomainError `forbidden` with `OPERATOR_ONLY` if the caller is not an operator
+ */
 export function operatorOf({ kind, displayName = '' }: Caller): string {
   if (kind !== 'operator') throw forbidden('Only operators of this platform may do this', 'OPERATOR_ONLY');
   const problem = textProblem(displayName, 100);
@@ -21,7 +24,7 @@ export function operatorOf({ kind, displayName = '' }: Caller): string {
   return displayName;
 }
 
-/** Adds an audit entry in the transaction of the change. */
+/** Adds an audit entry in the same transaction as the change. */
 export async function audit(
   { knex, tenantId }: TenantDb,
   caller: Caller,

@@ -25,7 +25,7 @@ export const partner = z.enum(partnerSources, `must be one of ${partnerSources.j
 >;
 const credential = z.object({ tenantId: z.int32(), partner, value: headerSecret(4_096) });
 
-/** Lists a tenant's partner credentials by partner, without their values. @throws DomainError `notFound` */
+/** Lists a tenant's partner credentials by partner, without their values. @throws DomainError `notFound` if the tenant does not exist */
 export async function listPartnerCredentials(
   ports: Ports,
   request: CallerRequest,
@@ -35,7 +35,10 @@ export async function listPartnerCredentials(
   return ports.database.read(tenantId, (db) => partnerCredentialStore(db).list());
 }
 
-/** Stores a partner credential, sealed for its tenant and partner. @throws DomainError `invalid`, `notFound` */
+/**
+ * Stores a partner credential, sealed for its tenant and partner. @throws DomainError `invalid` with every problem; `notFound` if the
+ * tenant does not exist
+ */
 export async function putPartnerCredential(
   ports: Ports,
   request: CallerRequest,
@@ -52,7 +55,7 @@ export async function putPartnerCredential(
   });
 }
 
-/** Deletes a partner credential. @throws DomainError `notFound` */
+/** Deletes a partner credential. @throws DomainError `notFound` if the tenant or the credential does not exist */
 export async function removePartnerCredential(
   ports: Ports,
   request: CallerRequest,

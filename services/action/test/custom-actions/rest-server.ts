@@ -53,7 +53,7 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 }
 
-/** The real outbound guard, by default with loopback addresses allowed. */
+/** Returns the real outbound guard with its log. By default the guard allows loopback addresses. */
 export async function guardedFetch(
   t: ExecutionContext,
   {

@@ -51,7 +51,7 @@ test('a response arrives in an event stream after progress, server requests and 
       response.write(event({ id: 'b', method: 'sampling/createMessage', params: {} }));
       const text = event({ id, result: { content: [{ type: 'text', text: 'dóne' }] } });
       for (const byte of Buffer.from(text)) response.write(Buffer.of(byte));
-      // The stream stays open, because the response ends the call.
+      // The handler does not close the stream: the call must end when its response has arrived.
     },
   });
   const { call } = mcpApp(t, server.url);

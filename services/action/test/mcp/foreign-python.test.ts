@@ -10,10 +10,13 @@ import { mcpApp } from './mcp-app.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const scripts = join(import.meta.dirname, 'fastmcp');
-/** The folder of FastMCP, installed beside the servers of the checkout. Increase the last number when `install.sh` changes. */
+/**
+ * The folder in which FastMCP is installed, among the servers of this checkout. Increase the last number in the folder's name when
+ * `install.sh` changes.
+ */
 const installed = join(root, '.tools/servers/fastmcp-4.2.3-1');
 
-/** Returns the reason why FastMCP cannot be installed on this machine; undefined if it is installed. */
+/** Installs FastMCP if it is missing. Returns the reason why this machine cannot install it; undefined if FastMCP is installed. */
 async function missing(): Promise<string | undefined> {
   if (existsSync(installed)) return undefined;
   mkdirSync(dirname(installed), { recursive: true });

@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 /** A third-party program that is an MCP server. */
 export interface ForeignProgram {
   command: string;
-  /** Returns the arguments for a port. Port 0: the program chooses one and prints it first. */
+  /** Returns the command-line arguments for a port. With port 0, the program chooses a port and first prints its number. */
   args(port: number): string[];
   env?(port: number): Record<string, string>;
   printsPort?: boolean;

@@ -28,7 +28,7 @@ export function mcpApp(
   t.teardown(() => client.stop());
   const connector: McpConnector = { tenantId: 1, id: 7, version: '1', serverUrl, apiKey: canary };
 
-  /** Returns `kind REASON` of an error, and asserts that neither the error nor the log contains the credential. */
+  /** Returns `kind REASON` of the error with which `work` fails. Asserts that neither the error nor the log contains the credential. */
   async function failure(work: Promise<unknown>): Promise<string> {
     try {
       await work;

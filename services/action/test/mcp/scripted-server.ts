@@ -61,7 +61,7 @@ export async function scriptedServer(t: ExecutionContext, script: Script = {}, h
     const message = (isJsonObject(parsed) ? { params: {}, ...parsed } : { method: '', params: {} }) as Message;
     const name = request.method === 'POST' ? message.method : (request.method ?? '');
     received.push({ http: request.method ?? '', headers: request.headers, message });
-    // A response to a request of the server has no method.
+    // A message without a method is the client's response to a request from this server.
     if (request.method === 'POST' && !message.method) return void response.writeHead(202).end();
     const result = await handlers[name]?.(message, response, request);
     if (result === undefined) return;

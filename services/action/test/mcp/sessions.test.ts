@@ -25,7 +25,7 @@ test('each tenant, connector, version and credential has its own session', async
   t.is(used.at(-1)?.headers.authorization, 'Bearer other');
 });
 
-/** Returns a server that loses its first session and then responds with this status. */
+/** Returns a server that loses its first session. It then responds with this status to requests in that session. */
 function forgetful(status: number): Script {
   let calls = 0;
   const isLost = ({ id }: Message, response: ServerResponse, session: unknown): boolean => {

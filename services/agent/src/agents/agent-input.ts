@@ -139,7 +139,7 @@ export function checkAvatarBackend({ avatarBackend, avatarBackendConfig }: Agent
   throw invalid({ path: 'input.avatarBackendConfig', message: 'is required with the avatar backend HOSTED_API' });
 }
 
-/** @throws DomainError `invalid`: the outbound guard refuses the URL, regardless of the address that its host name resolves to */
+/** @throws DomainError `invalid`: the outbound guard refuses the URL. The host name is not resolved for this check. */
 export function checkSyncUrl(
   { outbound }: { outbound: Pick<OutboundPolicy, 'problemOf'> },
   { externalSyncUrl }: Partial<AgentFields>,

@@ -4,7 +4,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { Agent } from './agent.ts';
 import { agentStore } from './agent-store.ts';
 
-/** Reads one agent of a tenant, even if the agent is deleted. @throws DomainError `notFound` */
+/** Reads one agent of a tenant, even if the agent is deleted. @throws DomainError `notFound` if the tenant never had this agent */
 export type AgentReader = (tenantId: number, id: number) => Promise<Agent>;
 
 /**

@@ -27,7 +27,7 @@ export function agentStore(db: TenantDb) {
       if (!agent) throw notFound('Agent', id);
       return agent;
     },
-    /** Lists agents in any order, deleted ones included. */
+    /** Lists agents in no particular order, deleted ones included. */
     async listByIds(ids: readonly number[]): Promise<Agent[]> {
       return rowsBy(knex)<Agent>(
         `SELECT ${columnsOf(agents)} FROM agents WHERE tenant_id = :tenantId AND id = any(cast(:ids AS integer[]))`,
@@ -87,7 +87,7 @@ export function agentStore(db: TenantDb) {
       if (!found) throw new DomainError('conflict', 'The agent of this persona is just being changed; try again');
       return found;
     },
-    /** Updates an agent. If the agent is hidden, it no longer belongs to its persona. */
+    /** Updates an agent. A hidden agent no longer belongs to its persona after the update. */
     async update(id: number, fields: Partial<AgentFields>): Promise<Agent> {
       const [agent] = await knex('agents')
         .where({ tenantId, id })

@@ -10,7 +10,7 @@ import type {
 } from '../generated/schema.ts';
 import type { AgentFields, AgentTool } from './agent-input.ts';
 
-/** Option of the columns that a list reads only if they are selected. */
+/** Options of a long column. Lists of agents include such a column only if the query selects it. */
 const long = { long: true };
 const longJson = { long: true, json: true };
 
@@ -38,7 +38,7 @@ export const agents = table('agents', {
   externalSyncUrl: column<string | null>(long),
   externalSyncSecretRef: column<string | null>(long),
   externalSyncOwnerId: column<number | null>(long),
-  /** Maps target fields to JSONPaths of the payload. */
+  /** Maps each field of the posted object to a JSONPath of the payload. */
   externalSyncSchemaConfig: column<Record<string, string> | null>(longJson),
   llmProviderOverride: column<LlmProviderType | null>(long),
   llmModelOverride: column<string | null>(long),
@@ -50,7 +50,7 @@ export const agents = table('agents', {
   hidden: column<boolean>(),
   /** SHA-256 of the persona that a hidden agent was created for. Null once the agent has been changed, and for all other agents. */
   personaSha256: column<Buffer | null>({ long: 'NULL' }),
-  /** A deleted agent starts no new sessions; existing ones can still read and use it. */
+  /** A deleted agent starts no new sessions; existing sessions can still read and use it. */
   deletedAt: column<Date | null>(),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),

@@ -6,7 +6,7 @@ import { type AuditLog, auditLogs } from './agent.ts';
 export function auditLogStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** Lists entries, newest first; `changes` is empty unless selected. */
+    /** Lists an agent's audit entries, newest first; `changes` is empty unless selected. */
     async listOf(agentId: number): Promise<AuditLog[]> {
       const query = knex('agent_audit_logs')
         .select(knex.raw(columnsWithin(db, auditLogs)))

@@ -10,7 +10,7 @@ const log = createLogger('agent', { LOG_LEVEL: 'silent' });
 const aria = { id: 'aria', label: 'Aria', gender: 'FEMALE', path: 'avatars/models/aria.glb' };
 const shown = (id: string) => ({ id, filename: `${id}.glb`, label: 'Aria', gender: 'FEMALE' });
 
-/** Returns an avatar model list whose voice service responds with `body`, or is unavailable while that is undefined. */
+/** Returns an avatar model list whose voice service responds with `body`. While `body` is undefined, the service is unavailable. */
 function setUp({ keyValue = memoryKeyValue() } = {}) {
   const voice = { body: { models: [aria] } as unknown, status: 200, calls: 0, gate: Promise.resolve() };
   let time = 0;

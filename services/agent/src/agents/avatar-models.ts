@@ -8,8 +8,8 @@ import type { AvatarModelDto } from '../generated/schema.ts';
 
 export interface AvatarModels {
   /**
-   * Returns the models that the voice service offers now, or the last known ones while it is unavailable. Failures of
-   * the voice service never make it reject.
+   * Returns the models that the voice service offers now, or the last known ones while the service is unavailable. Does not reject if the
+   * service fails.
    */
   list(): Promise<AvatarModelDto[]>;
 }
@@ -17,7 +17,7 @@ export interface AvatarModels {
 export interface AvatarModelsOptions {
   voice: UnitHttp;
   keyValue: Pick<KeyValue, 'get' | 'set'>;
-  /** Time in ms for which a response of the voice service is cached, and for which no request is sent after a failure. */
+  /** How long a response of the voice service is cached, in ms. After a failure, no request is sent for this time either. */
   keptMs: number;
   log: Logger;
   now?: () => number;
@@ -34,7 +34,7 @@ const models = z
       id: text(100),
       label: text(200),
       gender: text(50),
-      /** Relative path of the model's file. The last segment is the file's name. */
+      /** Path of the model's file, relative to the address of the voice service. The last segment is the file's name. */
       path: z
         .string()
         .max(500)
@@ -54,7 +54,7 @@ export function avatarModels({ voice, keyValue, keptMs, log, now = Date.now }: A
 
   async function read(): Promise<AvatarModelDto[]> {
     try {
-      // This is not the signal of a caller: a caller that leaves must not cancel the request for the others that wait for it.
+      // The request does not use a caller's signal: if one caller leaves, other callers still wait for the request.
       const { status, body } = await voice('/avatars/models', { signal: new AbortController().signal });
       if (status !== 200) throw new Error(`status ${status}`);
       known = answer.parse(parseJson(body.toString())).models.map(toDto);

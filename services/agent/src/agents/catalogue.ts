@@ -38,7 +38,7 @@ export function recommendedVoice(language: string, gender: AvatarGenderCode): st
   return found.name;
 }
 
-/** Returns a female and a male voice; in eSpeak NG, their variants are named `+f…` and `+m…`. */
+/** Returns a female and a male voice of a language. eSpeak NG's names for the variants are `+f…` and `+m…`. */
 function pair(language: string, languageCode: string): RecommendedTtsVoiceDto[] {
   return [
     { name: `${language}+f3`, languageCode, gender: 'FEMALE', tier: 'STANDARD' },

@@ -3,7 +3,10 @@ import type { GetExternalSyncResponse } from '@parley/protos/parley/agent/v1/age
 import type { Ports } from '../ports.ts';
 import { getAgent } from './read-agents.ts';
 
-/** Returns the current external sync settings of an agent, even if the agent is deleted. @throws DomainError `notFound` */
+/**
+ * Returns the current external sync settings of an agent, even if the agent is deleted. @throws DomainError `notFound` if the tenant never
+ * had this agent
+ */
 export async function getExternalSync(
   ports: Ports,
   request: TenantRequest,

@@ -18,12 +18,15 @@ export async function findAgent(
   return database.transact(caller.tenantId, (db) => agentStore(db).findLive(agentId));
 }
 
-/** Returns an agent, even if it is deleted. @throws DomainError `notFound` */
+/** Returns an agent, even if it is deleted. @throws DomainError `notFound` if the tenant never had this agent */
 export function getAgent({ readAgent }: Ports, { caller }: TenantRequest, id: number): Promise<Agent> {
   return readAgent(caller.tenantId, id);
 }
 
-/** Reads agents with one statement, deleted ones included. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, as the lists below do */
+/**
+ * Reads agents with one statement, deleted ones included. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` if the selected fields are
+ * too large in total
+ */
 export async function agentsByIds(
   { database }: Ports,
   { caller }: TenantRequest,
@@ -47,7 +50,7 @@ export function countAgents({ database }: Ports, { caller }: TenantRequest): Pro
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** Lists audit entries, newest first, even of a deleted agent. @throws DomainError `notFound` */
+/** Lists audit entries, newest first, even of a deleted agent. @throws DomainError `notFound` if the tenant never had this agent */
 export async function listAuditLogs(
   { database }: Ports,
   { caller }: TenantRequest,

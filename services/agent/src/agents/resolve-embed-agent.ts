@@ -25,10 +25,10 @@ export interface EmbedAgent {
 }
 
 /**
- * Returns the agent of an embedded session: an existing one (even if deleted), or the hidden agent of a persona, which
- * is created on first use.
- * @throws DomainError `notFound`; `invalid`: the persona breaks the rules for agents, or the tenant has reached its
- * limit of hidden agents
+ * Returns the agent of an embedded session: an existing one (even if deleted), or the hidden agent of a persona, which is created on first
+ * use.
+ * @throws DomainError `notFound`: the tenant never had the agent
+ * @throws DomainError `invalid`: the persona breaks the rules for agents, or the tenant has reached its limit of hidden agents
  */
 export async function resolveEmbedAgent(
   ports: Ports,

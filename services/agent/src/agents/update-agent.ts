@@ -37,7 +37,7 @@ export async function updateAgent(
   });
 }
 
-/** Checks only references that the update adds. References that the agent already has may have been deleted since, and stay allowed. */
+/** Checks only references that the update adds. The agent may keep its other references, even if their targets have been deleted since. */
 async function checkAdded(
   ports: Ports,
   request: TenantRequest,

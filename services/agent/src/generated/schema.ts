@@ -209,14 +209,14 @@ export type CreateAgentInput = {
    * are not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
+  /** Name of the secret that signs the posts. BAD_REQUEST if no operator has stored this secret for the tenant. Without a name nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** The agent's owner in the receiver's system; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
-   * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
-   * characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields the list of
-   * all values that it selects.
+   * An object that maps each field of the posted object to a JSONPath (RFC 9535) of the payload: at most 100 fields, with keys and values of
+   * at most 500 characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields
+   * the list of all values that it selects.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** The provider of the agent's model. Default: the tenant's provider, else the platform's. */
@@ -286,14 +286,14 @@ export type UpdateAgentInput = {
    * are not followed.
    */
   externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
-  /** Name of the secret that signs the posts. An operator must have stored the secret for the tenant; without it nothing is posted. */
+  /** Name of the secret that signs the posts. BAD_REQUEST if no operator has stored this secret for the tenant. Without a name nothing is posted. */
   externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
   /** The agent's owner in the receiver's system; above 0. */
   externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
   /**
-   * An object that maps target fields to JSONPaths (RFC 9535) of the payload: at most 100 fields, with keys and values of at most 500
-   * characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields the list of
-   * all values that it selects.
+   * An object that maps each field of the posted object to a JSONPath (RFC 9535) of the payload: at most 100 fields, with keys and values of
+   * at most 500 characters. A path that consists only of names and indexes yields the value that it selects, or null; any other path yields
+   * the list of all values that it selects.
    */
   externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
   /** The provider of the agent's model. Null: the tenant's provider, else the platform's. */
@@ -385,11 +385,14 @@ export type GenerateTextInput = {
   /** The first provider to try; the platform's default if omitted or not configured. Overrides of agents and tenants do not apply. */
   provider?: InputMaybe<LlmProviderType>;
   /**
-   * A model of `provider` to use instead of its default model. The model must have a price. Ignored without `provider`, by HOSTED_SMALL_MODEL,
-   * and by fallbacks.
+   * A model of `provider` to use instead of its default model. The model must have a price. The field is ignored if `provider` is not given or
+   * is HOSTED_SMALL_MODEL; fallback models ignore it, too.
    */
   modelId?: InputMaybe<Scalars['String']['input']>;
-  /** At most one image, `data:image/(png|jpeg|webp|gif);base64,…`. Models of CLOUD_HOSTED_MODELS that support images read it; others ignore it. */
+  /**
+   * At most one image, `data:image/(png|jpeg|webp|gif);base64,…`. Models of CLOUD_HOSTED_MODELS that support images read it; all other models
+   * ignore it.
+   */
   images?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
@@ -662,8 +665,8 @@ export type GenerateWorkflowDiffResultDto = {
 export type Query = {
   __typename?: 'Query';
   /**
-   * Runs of a session's turns, newest first, kept for `AGENT_WORKFLOW_RUN_DAYS`; empty for an absent session. All by default; `first` (at
-   * least 1) limits their number, `after` is the id of the last run already read.
+   * The workflow runs of a session, one per turn, newest first; empty for an absent session. Runs are kept for `AGENT_WORKFLOW_RUN_DAYS`. By
+   * default all runs are returned; `first` (at least 1) limits their number, and `after` is the id of the last run already read.
    */
   workflowRuns: Array<WorkflowRunDto>;
   /** An agent; null if it is absent, deleted or another tenant's. */
@@ -751,11 +754,13 @@ export type QueryValidateWorkflowArgs = {
 export type Mutation = {
   __typename?: 'Mutation';
   /**
-   * Runs a workflow from its start up to a response, metered. Calls of tools and actions are real; with an `Idempotency-Key` they are made
-   * only once. BAD_REQUEST: WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED or WORKFLOW_LIMIT with the name of the failed node, and SPEND_CAP_REACHED.
-   * UNAVAILABLE: TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`. If nodes have run, `extensions.details` of the error contains `trace` and
-   * `costUsd`, like a result. The run ends when the caller disconnects. If the caller's credential is revoked or the tenant is suspended, the
-   * run ends before its next call.
+   * Runs a workflow from its start up to a response. The run is metered. Calls of tools and actions are real; with an `Idempotency-Key` they
+   * are made only once. The run ends when the caller disconnects. If the caller's credential is revoked or the tenant is suspended, the run
+   * ends before its next call. If nodes have run, `extensions.details` of an error contains `trace` and `costUsd`, as in a result. Errors:
+   * - BAD_REQUEST: WORKFLOW_NOT_PUBLISHED
+   * - BAD_REQUEST: WORKFLOW_FAILED or WORKFLOW_LIMIT, with the name of the failed node
+   * - BAD_REQUEST: SPEND_CAP_REACHED
+   * - UNAVAILABLE: TURN_TIMEOUT after `AGENT_WORKFLOW_TURN_MS`
    */
   runWorkflowTask: RunWorkflowTaskResultDto;
   /** Creates an agent. Does not start a session. */
@@ -786,7 +791,7 @@ export type Mutation = {
   /** Generates a changed draft of a workflow with the tenant's model, metered. Nothing is saved. Has the same errors as `aiGenerateWorkflow`. */
   generateWorkflowDiff: GenerateWorkflowDiffResultDto;
   /**
-   * Starts a completion and returns immediately; refused at the monthly cap like `generateText`. The completion does not end if it has no
+   * Starts a completion and returns immediately; refused at the monthly cap like `generateText`. The completion continues even if it has no
    * subscribers.
    */
   startTextGeneration: StartTextGenerationResultDto;
@@ -867,8 +872,8 @@ export type Subscription = {
   /**
    * Events of one generation. With `after: "0"` all events are replayed, however late the client subscribes; with an `eventId`, the events
    * after it. Without `after`, only new events are sent, so a client that subscribes after the last event (`done`) receives nothing and stays
-   * subscribed. FORBIDDEN for a `requestId` that is unknown, another tenant's, or older than ten minutes. Completes after the event that is
-   * `done`.
+   * subscribed. FORBIDDEN for a `requestId` that is unknown, another tenant's, or older than ten minutes. The subscription completes after the
+   * event whose `done` is true.
    */
   textGenerationEvents: TextGenerationEventDto;
 };

@@ -40,7 +40,7 @@ export function callCosts(prices: Prices) {
   };
 }
 
-/** Approximate maximum of the tokens of one image with the usual providers. */
+/** Approximate maximum number of tokens that the usual providers count for one image. */
 const imageTokens = 2_000;
 
 function boundOf(request: ModelRequest): number {

@@ -55,9 +55,9 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
     tokensWritten,
 
     /**
-     * Call when a model is asked.
-     * @param onCounted called if the tokenizer's count of the request differs from the estimate; without this callback,
-     * nothing is counted
+     * Records that a model is asked.
+     * @param onCounted called if the tokenizer's count of the request differs from the estimate; without this callback, the request's
+     * tokens are only estimated
      */
     asked(model: Model, onCounted?: () => void): void {
       last = model;
@@ -69,7 +69,7 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
       asked[what] += piece;
       asked.characters += codePoints(piece);
     },
-    /** Call when the current model has failed and another may be asked. */
+    /** Records that the current model has failed. Another model may be asked next. */
     fellBack(model: Model, usage: TokenUsage): void {
       last = model;
       asked = undefined;
@@ -87,14 +87,17 @@ export function callUsage({ costOf }: Pick<CallCosts, 'costOf'>, request: ModelR
       last = model;
       return inAll(usage);
     },
-    /** Returns the total of a call that failed. If `usage` is that of the last attempt, it is not counted twice. */
+    /**
+     * Returns the total of a call that failed with this usage. If `usage` belongs to an attempt that is already counted, it is not added
+     * again.
+     */
     failed(usage: TokenUsage): CallSpent {
-      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true if no other model was asked after that attempt
+      const isCounted = attempts.some((attempt) => attempt.usage === usage); // true if no model was asked after the failed one
       return inAll(isCounted ? noUsage : usage);
     },
     /**
-     * Returns the total of a call that its caller abandoned. A model that was asked is charged for the request and for
-     * what the model had written.
+     * Returns the total of a call that its caller abandoned. If a model was asked, the total includes the request and what the model had
+     * written.
      */
     async abandoned(): Promise<CallSpent & { served: boolean }> {
       if (!asked) return { ...inAll(noUsage), served: false };

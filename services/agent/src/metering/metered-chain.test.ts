@@ -26,7 +26,10 @@ const modelOf = (modelId: string) =>
     vision: false,
     offline: false,
   }) as ChosenModel;
-/** Models without a tokenizer: another test of the process may have loaded a tokenizer, whose counts would differ from the estimates. */
+/**
+ * These models have no tokenizer. For other models, another test of the process may have loaded the tokenizer, and its counts would differ
+ * from the estimates.
+ */
 const [first, second] = [modelOf('gemini-2.5-pro'), modelOf('gemini-2.5-flash')];
 
 /** Returns the settlement that the ledger receives for a call whose chain yields these events. */
@@ -177,7 +180,7 @@ test('if all attempts fail, each is counted once', async (t) => {
   const failed = (of: typeof usage) => new ModelError('failed', { beforeFirstChunk: true, transient: true, usage: of });
   const two = await settledAfter([...abandoned, { type: 'asked', model: second }, failed(usage)]);
   t.like(two.settled, [{ tokensIn: 1_100, costUsdE8: two.costOf(first, thought) + two.costOf(second, usage) }]);
-  // The second model's breaker has opened, so the failure is the first model's.
+  // Here the second model is not asked, e.g. because its breaker is open, so the failure is the first model's.
   const one = await settledAfter([...abandoned, failed(thought)]);
   t.like(one.settled, [{ tokensIn: 1_000, tokensOut: 500, costUsdE8: one.costOf(first, thought) }]);
 });

@@ -19,7 +19,7 @@ export interface Metering {
 export interface CallOptions {
   account: CallAccount;
   signal: AbortSignal;
-  /** Waits for a slot. Default: waits for a slot of the model until the signal aborts. */
+  /** Waits for a slot. Default: waits for a slot of the model; the call's signal cancels the wait. */
   acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
   /** Stops the caller's clock while the call waits for a slot. Ignored if `acquireSlot` is given. */
   untimed?: Untimed | undefined;
@@ -27,22 +27,21 @@ export interface CallOptions {
   reserved?: MeteredCall | undefined;
   /** Called each time that a model of the chain is asked. */
   onAsked?: () => void;
-  /** Whether to send a `used` event when the usage changes because of the tokenizer's count of the prompt, or of thoughts of the model. */
+  /** Whether to send a `used` event also when the tokenizer has counted the prompt, and when the model has written more thoughts. */
   reportsUsage?: boolean;
-  /** Called with the whole answer before its call is settled. Never rejects. */
+  /** Called with the whole answer before the call is settled. Must not reject. */
   beforeSettled?: (answer: ServedAnswer) => Promise<void>;
 }
 
 export interface ServedAnswer extends CallSpent {
   text: string;
-  /** Undefined for an answer that was stored before reasons were recorded. */
+  /** Why the answer ended. Undefined for an answer that was stored before finish reasons were recorded. */
   finishReason?: FinishReason | undefined;
 }
 
 /**
- * Each event contains the call's total usage so far: that of failed attempts, and an estimate for the request in
- * flight.
- * `used`: that total has changed, e.g. because a model is asked or abandoned, or because the call fails.
+ * Each event contains the call's total usage so far: the usage of failed attempts, and an estimate for the request in flight.
+ * `used`: the total has changed, e.g. because a model is asked or abandoned, or because the call fails.
  * `finish`: sent once, as the last event.
  */
 export type MeteredEvent = { usage: TurnUsage } & (
@@ -52,7 +51,9 @@ export type MeteredEvent = { usage: TurnUsage } & (
   | ({ type: 'finish'; finishReason: FinishReason } & CallSpent)
 );
 
-/** Number of thought tokens between two reports, because each `used` event is a separate message. */
+/**
+ * Minimum number of thought tokens between two `used` events. It limits the number of messages, because each event is a separate message.
+ */
 const thoughtStep = 64;
 
 /** Calls the chain within the tenant's spending cap. However the call ends, its usage is settled exactly once. */
@@ -123,7 +124,7 @@ export async function meteredGenerate(
   throw new Error('a stream ended without its end');
 }
 
-/** Reserves the maximum cost of a call, and settles the actual one once. */
+/** Reserves the maximum cost of a call, and settles the actual cost once. */
 function openCall(
   { meter, costs, metrics }: Metering,
   chain: ProviderChain,

@@ -8,7 +8,7 @@ import type { TenantOverrides } from './tenant-overrides.ts';
 const caller = { kind: 'service', service: 'session', tenantId: 1, requestId: 'r' } as const;
 const noOverride = { llmProviderOverride: null, llmModelOverride: null };
 
-/** Creates a chooser over these providers; the first is the default. A model override becomes the model's id. */
+/** Creates a chooser over these providers; the first is the default. The chosen model has the id that the override names. */
 function chooserOver(providerIds: string[], override: { provider: string; model: string } | Error) {
   const lookups: number[] = [];
   const overrides: TenantOverrides = async ({ tenantId }) => {

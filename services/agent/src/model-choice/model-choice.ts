@@ -21,7 +21,7 @@ export function modelChooser(
   overrides: TenantOverrides,
 ): ModelChooser {
   const configured = new Set(models.describe().map(({ providerId }) => providerId));
-  // With a single fixed model, overrides cannot matter; skipping the tenant lookup saves time to the first token.
+  // With a single fixed model, overrides have no effect, so the tenant lookup is skipped. This saves time to the first token.
   const overridesMatter = configured.size > 1 || configured.has(multiModelProvider);
 
   function choose(provider: string, model: string | null): ProviderChain {

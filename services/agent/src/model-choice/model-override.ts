@@ -6,10 +6,7 @@ import type { ModelChains, ModelChoice } from '../models/model-chains.ts';
 /** The only provider for which tenants may choose the model. */
 export const multiModelProvider = 'CLOUD_HOSTED_MODELS';
 
-/**
- * @throws DomainError `invalid` for a model without a price, whose spend could not be counted, and for an embedding
- * model
- */
+/** @throws DomainError `invalid`: the model has no price, so that its spend could not be counted, or the model is an embedding model */
 export function checkModelOverride(
   { models }: { models: ModelChains },
   given: Pick<Partial<AgentFields>, 'llmModelOverride'>,
@@ -18,7 +15,10 @@ export function checkModelOverride(
   checkNamedModel({ models }, { provider: multiModelProvider, model }, 'input.llmModelOverride');
 }
 
-/** @throws DomainError `invalid` if tenants may not choose this model. @param path the input field that names it */
+/**
+ * @throws DomainError `invalid` if tenants may not choose this model
+ * @param path the input field that names the model
+ */
 export function checkNamedModel({ models }: { models: ModelChains }, choice: ModelChoice, path: string): void {
   if (!models.isUnpriced(choice)) return;
   const message = models.embeds(choice) ? namesEmbeddings : 'names a model that has no price here';

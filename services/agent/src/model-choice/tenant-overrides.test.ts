@@ -7,7 +7,7 @@ import { tenantOverrides } from './tenant-overrides.ts';
 const log = createLogger('agent', { LOG_LEVEL: 'silent' });
 const inTenant = (tenantId: number) => ({ kind: 'service', service: 'session', tenantId, requestId: 'r' }) as const;
 
-/** Creates a fake identity with the given answer, and a manual clock. */
+/** Creates a fake of the identity service with the given answer, and a manual clock. */
 function fakeIdentity(answer: (tenantId: number) => Promise<Partial<GetTenantResponse>>) {
   const asked: number[] = [];
   let nowMs = 1_000;

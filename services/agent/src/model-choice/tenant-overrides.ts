@@ -10,12 +10,14 @@ export interface TenantOverride {
   model: string;
 }
 
-/** Looks up a tenant's override. Never rejects, so that a turn does not fail because of it. */
+/** Looks up a tenant's override. Never rejects, so that a failed lookup does not fail a turn. */
 export type TenantOverrides = (caller: TenantCaller) => Promise<TenantOverride>;
 
 const none: TenantOverride = { provider: '', model: '' };
 
-/** Caches overrides for five seconds. If identity fails or is slow, the last known override is used, or none. */
+/**
+ * Caches overrides for five seconds. If identity fails or is slow, the last known override is used; if none is known, no override is used.
+ */
 export function tenantOverrides(
   identity: Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
   log: Logger,

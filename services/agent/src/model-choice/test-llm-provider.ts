@@ -16,7 +16,7 @@ const modelRequest = {
   messages: [{ role: 'user' as const, text: 'Answer with the word OK.' }],
   maxOutputTokens: 16,
 };
-/** Maximum wait for a slot. Together with the maximum wait for the answer it is shorter than the gateway's timeout. */
+/** Maximum wait for a slot in ms. The sum of `waitMs` and `answerMs` is shorter than the gateway's timeout. */
 const waitMs = 10_000;
 const answerMs = 18_000;
 

@@ -12,9 +12,9 @@ import { withoutRefusedParameters } from './refused-parameters.ts';
 export type AdaptedConnections = ReturnType<typeof adaptedConnections>;
 
 /**
- * Wraps connections so that response streams contain only what the SDK of the format knows: SDKs reject a whole answer
- * because of one unknown event, delta or field. A stream in OpenAI's format ends at `[DONE]`. Parameters that an old
- * server of that format refuses are omitted from the request.
+ * Wraps connections so that response streams contain only what the SDK of the provider's format knows: SDKs reject a whole answer because
+ * of one unknown event, delta or field. A stream in OpenAI's format ends at `[DONE]`. Parameters that old servers of OpenAI's format refuse
+ * are omitted from the request.
  */
 export function adaptedConnections(
   api: ProviderSettings['api'],
@@ -35,7 +35,7 @@ export function adaptedConnections(
       return new Response(adapted(body, adapt), { status, headers });
     },
     isTaken: connections.isTaken,
-    /** Registers `read` for the call with this signal: it gets the thoughts that the format's SDK does not report. */
+    /** Registers `read` for the call with this signal. `read` receives the thoughts that the format's SDK does not report. */
     onThought: (signal: AbortSignal, read: (thought: string) => void) => void watching.set(signal, read),
   };
 }
@@ -53,7 +53,7 @@ function adapterOf(api: ProviderSettings['api'], onThought?: (thought: string) =
     case 'google':
       return googleEvents();
     case 'bedrock':
-      return undefined; // the format is binary; `sdk-model.ts` ignores events that the SDK does not know
+      return undefined; // Bedrock's format is binary; `sdk-model.ts` ignores events that the SDK does not know
   }
 }
 
@@ -98,7 +98,7 @@ function adapted(body: ReadableStream<Uint8Array>, adapt: EventAdapter): Readabl
 
 const drainTimeoutMs = 1_000;
 
-/** Reads a complete answer to its end, so that its connection can be reused. */
+/** Reads the rest of a response whose answer is complete, so that its connection can be reused. */
 export function drain(parts: ReadableStreamDefaultReader<unknown>): void {
   const cancel = () => void parts.cancel().catch(() => undefined);
   const timer = setTimeout(cancel, drainTimeoutMs).unref();

@@ -3,8 +3,8 @@ import { withPassages } from './passage-prompt.ts';
 import { withToolExchange } from './tool-prompt.ts';
 
 /**
- * Makes the roles alternate, user first, and drops empty messages: most chat templates of open models accept nothing
- * else. Tool results stay between the assistant's calls and its next message.
+ * Makes the roles of the messages alternate, starting with the user, and drops empty messages: most chat templates of open models accept
+ * nothing else. Tool results stay between the assistant's calls and its next message.
  */
 export function alternateRoles(given: ModelRequest): ModelRequest {
   const request = withToolExchange(withPassages(given));

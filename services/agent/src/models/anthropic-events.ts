@@ -1,13 +1,14 @@
 import { isJsonObject } from '@parley/kernel/json';
 import { type EventAdapter, errorFields, type Fields, figuresIn, stringIn, textsAt } from './event-fields.ts';
 
-/** The known fields of each type of block and delta. */
+/** For each type of content block: the fields that the SDK knows. */
 const knownBlocks: Record<string, readonly string[]> = {
   text: ['text'],
   thinking: ['thinking'],
   redacted_thinking: ['data'],
   tool_use: ['id', 'name'],
 };
+/** For each type of delta: the fields that the SDK knows. */
 const knownDeltas: Record<string, readonly string[]> = {
   text_delta: ['text'],
   thinking_delta: ['thinking'],
@@ -15,10 +16,7 @@ const knownDeltas: Record<string, readonly string[]> = {
   input_json_delta: ['partial_json'],
 };
 
-/**
- * Adapts the events of one answer of Anthropic's Messages API. Unknown events are dropped, as its documentation
- * requires.
- */
+/** Adapts the events of one answer of Anthropic's Messages API. Unknown events are dropped, as the API's documentation requires. */
 export function anthropicEvents(): EventAdapter {
   /** Blocks whose type the SDK does not know. */
   const unknown = new Set<unknown>();

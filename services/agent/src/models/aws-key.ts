@@ -2,8 +2,8 @@
 export type AwsKey = { apiKey: string } | { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
 /**
- * Parses `<access key id>:<secret access key>[:<session token>]`, else a Bedrock API key. Undefined if a part is
- * missing.
+ * Parses `<access key id>:<secret access key>[:<session token>]`. A key without a colon is a Bedrock API key. Returns undefined if a part
+ * is empty, or if there are too many parts.
  */
 export function awsKeyOf(key: string): AwsKey | undefined {
   const [accessKeyId = '', secretAccessKey, sessionToken, ...more] = key.split(':');

@@ -12,17 +12,15 @@ import { ModelError, type ModelErrorKind } from './model-error.ts';
 import { type ModelOutage, modelOutage } from './model-outage.ts';
 
 export interface BreakerOptions {
-  /** Consecutive failures of one tenant that open its breaker. Default 5. */
+  /** Number of consecutive failures of a tenant that opens the tenant's breaker. Default 5. */
   failures?: number;
-  /**
-   * How long a breaker stays open before a trial call, in ms; longer during an outage for all tenants. Default 10,000.
-   */
+  /** How long a breaker stays open before a trial call, in ms. During an outage for all tenants this time is longer. Default 10,000. */
   openMs?: number;
   /** A monotonic clock, in ms. */
   now?: () => number;
 }
 
-/** Rejects a tenant's calls to one model of one provider while they fail. */
+/** Rejects a tenant's calls to one model of one provider for some time after several of them have failed. */
 export interface Breaker {
   /**
    * Whether calls are rejected now. Possible reasons: the breaker is open, its trial is running, the provider asked to wait, or another
@@ -31,11 +29,11 @@ export interface Breaker {
   readonly isOpen: boolean;
   /** Time in ms until the pause that the provider asked for ends; Infinity if the provider asked for none. */
   readonly pausedForMs: number;
-  /** The kind of the model's latest failure, for any tenant. */
+  /** The kind of the model's latest failure, whichever tenant made the call. */
   readonly lastFailure: ModelErrorKind | undefined;
   /**
-   * Runs a call up to its first output. Two kinds of failures do not count: those that are not retryable, e.g. a
-   * refused request, and calls that their caller abandons. An abandoned trial has no outcome.
+   * Runs a call up to its first output. A failure that cannot be retried does not count, e.g. a refused request. A call that its caller
+   * abandons does not count either; a trial that is abandoned has no outcome.
    */
   run<T>(begin: () => Promise<T>): Promise<T>;
 }
@@ -45,13 +43,13 @@ type Place = Pick<Model, 'providerId' | 'modelId'>;
 /** The state of one model of one provider, shared by all tenants. */
 interface ModelState {
   place: Place;
-  /** End of the pause that a rate limit's `Retry-After` requests, by the breakers' clock. */
+  /** When the pause after a rate limit ends, by the breakers' clock. The provider sets the pause with `Retry-After`. */
   pausedUntilMs: number;
   outage: ModelOutage;
   lastFailure?: ModelErrorKind;
 }
 
-/** The maximum pause; a longer `Retry-After` is shortened to this. */
+/** The maximum pause. A longer `Retry-After` is shortened to this time. */
 const longestPauseMs = 60_000;
 const maxModels = 500;
 const maxBreakers = 5_000;
@@ -61,10 +59,9 @@ const monotonic = () => performance.now();
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
- * Creates one breaker per tenant and model, because a request itself can make a provider fail, e.g. an image that it
- * cannot decode. A tenant's calls are rejected because of the tenant's own failures, unless the model fails for several
- * tenants (`modelOutage`). The `Retry-After` of a rate limit applies to all tenants, that of any other failure only to
- * the tenant that got it.
+ * Creates one breaker per tenant and model, because a request itself can make a provider fail, e.g. an image that it cannot decode. A
+ * tenant's calls are rejected because of the tenant's own failures, unless the model fails for several tenants (`modelOutage`). The
+ * `Retry-After` of a rate limit applies to all tenants; the `Retry-After` of any other failure applies only to the tenant that received it.
  */
 export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic }: BreakerOptions = {}) {
   const models = new LRUCache<string, ModelState>({ max: maxModels });
@@ -89,8 +86,8 @@ export function createBreakers({ failures = 5, openMs = 10_000, now = monotonic 
       return breaker;
     },
     /**
-     * Returns the models for which calls have been rejected and none answered since. A model is removed half an hour
-     * after its last rejected call.
+     * Returns the models whose calls have been rejected and that have answered no call since. A model is removed half an hour after its
+     * last rejected call.
      */
     failing(): Place[] {
       const isFailing = ({ pausedUntilMs, outage }: ModelState) => now() < pausedUntilMs || outage.isKnown();
@@ -122,7 +119,7 @@ function breakerOf(
     if (outage.isEnding) return !outage.keepsOut(tenantId);
     return now() >= openedAtMs + (isUndecided ? outage.longestMs : outage.openMs);
   };
-  // Decides when a breaker half-opens, in place of cockatiel: the wall clock that cockatiel uses may be set back.
+  // Decides when a breaker half-opens. cockatiel does not decide this, because it uses the wall clock, which may be set back.
   const opened = {
     get duration() {
       return isOver() ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

@@ -24,8 +24,8 @@ export function callDeadlines(signal: AbortSignal, { firstTokenTimeoutMs, idleTi
     signal: controller.signal,
     timedOut: () => passed,
     /**
-     * Call when a token has arrived. The limit for the next token starts at `awaitNext`, so that a slow reader does not
-     * count as a pause of the model.
+     * Stops the limit for the next token, because a token has arrived. The limit starts again at `awaitNext`, so that a slow reader does
+     * not count as a pause of the model.
      */
     arrived: () => clearTimeout(next),
     awaitNext(): void {

@@ -4,7 +4,8 @@ import type { FinishReason } from './model.ts';
 type EndReason = Exclude<FinishReason, 'toolCalls' | 'other'> | 'failed';
 
 /**
- * Providers' names, in lower case, for the reasons why an answer ended. The SDKs do not know these names, or map them to another reason.
+ * Providers' names, in lower case, for the reasons why an answer ended. The SDKs do not know these names, or map them to a different reason
+ * than this table.
  */
 const names: Record<EndReason, readonly string[]> = {
   stop: ['stop', 'eos', 'end_turn', 'stop_sequence', 'pause_turn'],
@@ -41,7 +42,7 @@ const reasonsByName = new Map(
   Object.entries(names).flatMap(([reason, all]) => all.map((name) => [name, reason as EndReason] as const)),
 );
 
-/** Returns why an answer ended; undefined if it has no end. */
+/** Returns why an answer ended; undefined if the answer stopped without a finish reason. */
 export function endReason(
   { unified, raw }: LanguageModelV3FinishReason,
   hasCalls: boolean,
@@ -50,7 +51,7 @@ export function endReason(
   if (unified === 'length' || named === 'length') return 'length';
   if (unified === 'content-filter' || named === 'contentFilter') return 'contentFilter';
   if (unified !== 'stop' && raw === undefined) return undefined;
-  // Some servers end an answer that has tool calls with `stop`.
+  // Some servers report `stop` for an answer that has tool calls.
   if (hasCalls) return 'toolCalls';
   if (unified === 'error' || named === 'failed') return 'failed';
   return unified === 'stop' || named === 'stop' ? 'stop' : 'other';

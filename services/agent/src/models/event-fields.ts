@@ -13,7 +13,7 @@ export function objectsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Returns the given fields whose values are strings. */
+/** Returns the named fields whose values are strings; drops all others. */
 export function textsAt(given: Fields, ...names: string[]): Fields {
   return Object.fromEntries(names.flatMap((name) => (typeof given[name] === 'string' ? [[name, given[name]]] : [])));
 }

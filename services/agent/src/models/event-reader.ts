@@ -6,7 +6,7 @@ export function eventReader() {
   /** The incomplete last line. */
   let line = '';
   let data: string[] = [];
-  /** What was received before the first event. It may be a whole answer of another content type. */
+  /** The text received before the first event. It may be a whole answer that is not an event stream. */
   let unread: string | undefined = '';
 
   function read(text: string): string[] {
@@ -15,8 +15,7 @@ export function eventReader() {
       line += text;
       return [];
     }
-    // A `\r` at the end may be the first half of a `\r
-    // `.
+    // A carriage return at the end may be the first half of a CR LF pair.
     const lines = (line + text).split(/\r\n|\n|\r(?!$)/u);
     line = lines.pop() ?? '';
     return lines.flatMap(readLine);
@@ -39,7 +38,9 @@ export function eventReader() {
   return {
     /** Returns the events that these bytes complete. */
     push: (bytes: Uint8Array): string[] => read(decoder.decode(bytes, { stream: true })),
-    /** Returns the last event if only its end is missing, or the whole body if it is JSON rather than a stream. */
+    /**
+     * Returns the last event if only the empty line after it is missing. If the whole body is JSON rather than a stream, returns the body.
+     */
     end(): string[] {
       const events = [...read(decoder.decode()), ...(line === '' ? [] : readLine(line.replace(/\r$/u, '')))];
       line = '';

@@ -6,8 +6,8 @@ import type { ProviderConnections } from './provider-connections.ts';
 export type LanguageModels = (modelId: string) => LanguageModelV3;
 
 /**
- * Sets every option that an SDK would otherwise read from its own environment variable (`OPENAI_API_KEY`,
- * `AWS_BEARER_TOKEN_BEDROCK`, …).
+ * Creates the SDK's models of a provider. Every option is set that an SDK would otherwise read from its own environment variable
+ * (`OPENAI_API_KEY`, `AWS_BEARER_TOKEN_BEDROCK`, …).
  */
 export async function languageModels(
   { api, url: baseURL, key = '', region = '' }: Pick<ProviderSettings, 'api' | 'url' | 'key' | 'region'>,

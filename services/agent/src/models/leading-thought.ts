@@ -9,8 +9,8 @@ export interface Heard {
 /** Separates the thought blocks at the beginning of an answer from the text, piece by piece. */
 export function leadingThought() {
   /**
-   * Text that may be the beginning of a tag. The spaces before it are stored separately, so that an endless run of
-   * spaces is joined only once.
+   * Text that may be the beginning of a tag. The spaces before it are stored separately, so that this text stays short even if the spaces
+   * never end.
    */
   let held = '';
   let spaces = '';
@@ -69,8 +69,8 @@ export function leadingThought() {
       return spaces.length + held.length;
     },
     /**
-     * Returns what is left at the end of the answer: an unfinished thought, or text that only looked like a tag. If
-     * only spaces are left, they are dropped.
+     * Returns what remains at the end of the answer: an unfinished thought, or text that only looked like a tag. If only spaces remain,
+     * they are dropped.
      */
     flush(): Heard {
       if (typeof state === 'object') return { text: '', thought: held };
@@ -79,7 +79,7 @@ export function leadingThought() {
   };
 }
 
-/** Returns the index from which the end of the text may be the beginning of a tag, or the text's length if there is none. */
+/** Returns the index from which the rest of the text is a beginning of `tag`; the text's length if there is no such index. */
 function beginningAtEnd(text: string, tag: string): number {
   for (let from = Math.max(0, text.length - tag.length + 1); from < text.length; from += 1) {
     if (tag.startsWith(text.slice(from))) return from;

@@ -9,7 +9,7 @@ import { type Candidate, type ProviderChain, providerChain } from './provider-ch
 /** A provider and one of its models. Both come from the same source, e.g. an agent's override. */
 export interface ModelChoice {
   provider?: string | null | undefined;
-  /** Id of the model. Default: the provider's own model. Ignored if `provider` is not given, or if the provider has a fixed model. */
+  /** Id of the model. Default: the provider's default model. Ignored if `provider` is not given, or if the provider has a fixed model. */
   model?: string | null | undefined;
 }
 
@@ -43,8 +43,8 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
       });
     },
     /**
-     * Reports whether tenants may not choose this model: the operator has not configured it, and it has no price above
-     * 0 or generates no text.
+     * Reports whether the model is forbidden for tenants: the operator has not configured it, and it either has no price above 0 or
+     * generates no text.
      */
     isUnpriced(choice: ModelChoice): boolean {
       const { provider, model } = choice;

@@ -1,6 +1,6 @@
 import { noUsage, type TokenUsage } from './model.ts';
 
-/** Kinds of failed model calls, which clients may see. `kindOfStatus` in `provider-error.ts` maps HTTP statuses to them. */
+/** Kinds of failures of model calls; clients may see them. `kindOfStatus` in `provider-error.ts` maps HTTP statuses to these kinds. */
 export type ModelErrorKind = keyof typeof MESSAGES;
 
 const MESSAGES = {

@@ -5,7 +5,7 @@ const openMs = 10_000;
 const failures = 5;
 const halfAnHourMs = 30 * 60_000;
 
-/** Creates an outage with its clock, and for each event the smallest cause. */
+/** Creates an outage detector with its clock. `on` causes an event with as few calls as possible. */
 function observed() {
   let nowMs = 1_000_000;
   const outage = modelOutage(failures, openMs, () => nowMs);
@@ -24,14 +24,14 @@ function observed() {
       for (let answer = 0; answer < 3; answer += 1) model.answered((tenantId += 1));
     },
     silence(model) {
-      if (model.state === 'ending') model.keptOut((tenantId += 1)); // an answer forgets the calls rejected before it
+      if (model.state === 'ending') model.keptOut((tenantId += 1)); // after an answer, earlier rejections do not count
       pass(halfAnHourMs);
     },
   };
   return { outage, pass, on: (event: OutageEvent) => causes[event](outage) };
 }
 
-/** The shortest way into each state. */
+/** The shortest list of events that leads to each state. */
 const waysInto: Record<OutageState, OutageEvent[]> = {
   works: [],
   outage: ['enoughFailures'],
@@ -47,7 +47,7 @@ function inState(state: OutageState) {
   return model;
 }
 
-/** The expected state after each event. Written out here, so that a change of `transitions` fails. */
+/** The expected state after each event. It is written out here, so that the test fails if `transitions` changes. */
 const expected: Record<OutageState, Record<OutageEvent, OutageState>> = {
   works: { enoughFailures: 'outage', answer: 'works', enoughAnswers: 'works', silence: 'works' },
   outage: { enoughFailures: 'outage', answer: 'ending', enoughAnswers: 'works', silence: 'works' },

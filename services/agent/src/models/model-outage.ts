@@ -2,20 +2,23 @@ import { LRUCache } from 'lru-cache';
 
 /** While tenants probe one at a time, the next probe may start this long after the start of the previous one, even without an answer. */
 const probeMs = 1_000;
-/** How many answers end an outage. After the first, tenants with open breakers may probe too. */
+/** How many answers end an outage. After the first answer, tenants with open breakers may probe too. */
 const enoughAnswers = 3;
 /** An outage starts only when the model has answered nobody for this long. */
 const silentMs = 1_000;
 /** The state of an outage expires this long after the last rejected call. */
 const knownMs = 30 * 60_000;
 /**
- * How long two facts about a tenant are remembered. The first: its calls failed while other tenants were answered, so its own requests are
- * the cause. The second: it was answered.
+ * How long a tenant's last answer is remembered, and how long it is remembered that its calls failed while other tenants were answered. In
+ * the second case the tenant's own requests are the cause.
  */
 const rememberedMs = 10 * 60_000;
 const maxTenants = 10_000;
 
-/** `works`: an open breaker affects its own tenant only. `outage`: one call at a time probes the model. `ending`: tenants probe in turn. */
+/**
+ * `works`: an open breaker affects its own tenant only. `outage`: one call at a time probes the model. `ending`: any tenant may probe the
+ * model, but only one at a time.
+ */
 export type OutageState = 'works' | 'outage' | 'ending';
 
 /** Events that change the state of an outage. A state ignores events that it has no entry for. */
@@ -40,29 +43,26 @@ export const transitions: Record<OutageState, Partial<Record<OutageEvent, Outage
 export type ModelOutage = ReturnType<typeof modelOutage>;
 
 /**
- * Detects from all tenants' calls that a model fails for everybody, and limits which calls probe the model until it
- * recovers.
- * An outage starts when so many consecutive calls fail that a breaker would open, at most half of them belong to one
- * tenant, and no call was answered in between. Then about one call per `openMs` probes the model, rather than one per
- * tenant:
- * - A tenant with an open breaker probes if no call has probed for `openMs`. Otherwise it waits `openMs` times the
- * number of such tenants.
- * - Tenants without an open breaker probe one at a time, for one second each, so that a tenant whose own requests fail
- * blocks the others for at most a second.
- * After the first answer all tenants probe one at a time until `enoughAnswers` calls were answered, because a model
- * that is just starting would fail if all tenants called it at once. Tenants whose calls failed while another tenant
- * was answered count towards an outage only if they outnumber the tenants that were answered recently.
+ * Detects from all tenants' calls that a model fails for everybody, and limits which calls probe the model until it recovers.
+ * An outage starts after as many consecutive failed calls as open a breaker, without an answered call in between. At most half of these
+ * calls count for one tenant. During the outage about one call per `openMs` probes the model, rather than one per tenant:
+ * - A tenant with an open breaker probes if no call has probed for `openMs`. Otherwise it waits `openMs` times the number of such tenants.
+ * - Tenants without an open breaker probe one at a time, for one second each. So a tenant whose own requests fail blocks the others for at
+ *   most a second.
+ * After the first answer all tenants probe one at a time until `enoughAnswers` calls were answered, because a model that is just starting
+ * would fail if all tenants called it at once. Tenants whose calls failed while another tenant was answered count towards an outage only if
+ * they outnumber the tenants that were answered recently.
  */
 export function modelOutage(failures: number, openMs: number, now: () => number) {
   const bounds = { max: maxTenants, perf: { now }, ttlResolution: 0 };
-  /** Failures by tenant since the model last answered anybody. */
+  /** Number of failures of each tenant since the model last answered anybody. */
   const failing = new LRUCache<number, number>(bounds);
   const ownFaults = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
   const answered = new LRUCache<number, true>({ ...bounds, ttl: rememberedMs });
   /** Tenants whose probe had no outcome. */
   const undecided = new LRUCache<number, true>({ ...bounds, ttl: 2 * openMs });
   let current: OutageState = 'works';
-  /** Answers still needed before tenants stop probing one at a time, while an outage is ending. */
+  /** Number of answers that are still needed, while an outage is ending, before tenants stop probing one at a time. */
   let wanted = 0;
   /** The time of the last rejected call; Infinity if no call was rejected since the model last answered. */
   let keptOutAtMs = Number.POSITIVE_INFINITY;
@@ -105,18 +105,18 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
     get state() {
       return state();
     },
-    /** Reports whether calls have been rejected and none answered since. */
+    /** Reports whether calls have been rejected and no call has been answered since. */
     isKnown: () => keptOutAtMs <= now() && !isSilent(),
     isOfAll,
     /** Number of outages that have ended. A breaker that opened before the end of the latest outage lets calls through. */
     get ended() {
       return ended;
     },
-    /** Time from the opening of a breaker until it allows a trial call. */
+    /** Time from the opening of a breaker until it allows a trial call; longer during an outage if the model was probed recently. */
     get openMs() {
       return now() < lastTrialMs + openMs ? longestMs() : openMs;
     },
-    /** Time from the opening of a breaker until it allows a trial call, while other tenants probe the model. */
+    /** Time from the opening of a breaker until it allows a trial call, if another call has probed the model recently. */
     get longestMs() {
       return longestMs();
     },
@@ -149,7 +149,7 @@ export function modelOutage(failures: number, openMs: number, now: () => number)
       keptOutAtMs = now();
     },
     /**
-     * Records that a breaker has opened. The opening says nothing about the model if calls of this tenant failed while other tenants were
+     * Records that a breaker has opened. This does not count against the model if calls of this tenant failed while other tenants were
      * answered.
      */
     keptOut(tenantId: number): void {

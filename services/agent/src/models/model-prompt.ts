@@ -24,7 +24,7 @@ import { hasTools } from './tool-prompt.ts';
 import { declaredTool } from './tool-schema.ts';
 
 export interface PromptedModel extends Pick<Model, 'providerId' | 'modelId' | 'vision' | 'maxOutputTokens'> {
-  /** The maximum length of a tool's description in this format. */
+  /** The maximum length of a tool's description in the wire format of the model. */
   maxToolDescription: number;
 }
 
@@ -82,7 +82,10 @@ function promptOf(
 
 type AssistantPart = LanguageModelV3TextPart | LanguageModelV3ReasoningPart | LanguageModelV3ToolCallPart;
 
-/** Returns text and tool calls. If the same model continues, they are in the order in which it wrote them. */
+/**
+ * Returns the text and the tool calls of an assistant's message. For the model that wrote them, text and calls keep their original order;
+ * for any other model, the text comes first.
+ */
 function partsOf({ text }: ConversationMessage, calls: readonly ToolCall[], model: PromptedModel): AssistantPart[] {
   const idOf = idsOf(calls, model);
   const replays = calls.map((call) => replayFor(call, model));
@@ -112,7 +115,7 @@ function replayFor({ replay }: ToolCall, { providerId, modelId }: PromptedModel)
   return replay?.providerId === providerId && replay.modelId === modelId ? replay : undefined;
 }
 
-/** Maps the ids of tool calls. The model that made a call gets its own id back; any other model gets a replaced id. */
+/** Maps the ids of tool calls. The model that made a call gets its own id back; any other model gets a substitute. */
 function idsOf(calls: readonly ToolCall[], model: PromptedModel): (callId: string) => string {
   const own = new Set(calls.filter((call) => replayFor(call, model)).map(({ callId }) => callId));
   return (callId) => (own.has(callId) ? callId : foreignCallId(callId));

@@ -9,7 +9,7 @@ export interface ConversationMessage {
   toolCalls?: readonly ToolCall[];
 }
 
-/** The results of all calls of the preceding message. */
+/** The results of all tool calls of the preceding message. */
 export interface ToolResultsMessage {
   role: 'tool';
   text?: undefined;
@@ -41,16 +41,16 @@ export type ReplayMetadata = Record<string, JSONObject>;
 export interface ToolResult {
   callId: string;
   name: string;
-  /** Quoted data for the model, never instructions. */
+  /** The result's text. The model gets it as quoted data, never as instructions. */
   text: string;
   isError: boolean;
 }
 
 export interface ModelTool {
-  /** Unique within a request. A name that a format does not allow is sent in another spelling. */
+  /** Unique within a request. If a provider's format does not allow the name, the request contains a substitute. */
   name: string;
   description?: string | undefined;
-  /** JSON Schema of any draft. Each format gets the parts that it supports; the caller validates the arguments. */
+  /** JSON Schema of any draft. Each provider's format gets the parts that it supports; the caller validates the arguments. */
   inputSchema: unknown;
 }
 
@@ -72,15 +72,15 @@ export interface ModelRequest {
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
   /**
-   * `data:image/(png|jpeg|webp|gif);base64,…`, validated by the caller. Sent with the last user message to a model with
-   * `vision`, ignored by others.
+   * `data:image/(png|jpeg|webp|gif);base64,…`, validated by the caller. Sent with the last user message if the model has `vision`;
+   * otherwise ignored.
    */
   images?: string[];
   /** Maximum tokens of the answer. Default and upper bound: the model's own maximum. */
   maxOutputTokens?: number;
   /**
-   * Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller validates the
-   * answer.
+   * `schema`: a strict JSON Schema; all properties are required, and no others are allowed. `name`: letters, digits, `_`, `-`. The caller
+   * validates the answer.
    */
   json?: { schema: Record<string, unknown>; name: string };
   /**
@@ -92,7 +92,7 @@ export interface ModelRequest {
   opening?: Opening;
 }
 
-/** How a conversation opens: with this text, or with a greeting by the persona. */
+/** How a conversation opens: with the given text, or with a greeting by the persona. */
 export interface Opening {
   text?: string;
 }
@@ -115,8 +115,8 @@ export const noUsage: Readonly<TokenUsage> = { tokensIn: 0, tokensCached: 0, tok
 export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'toolCalls' | 'other';
 
 /**
- * A tool call whose arguments are complete. `argumentsText` is the text that the model wrote, e.g. to report to the
- * model why it is invalid JSON.
+ * A tool call whose arguments are complete. `argumentsText` is the text that the model wrote. It is needed e.g. to explain to the model why
+ * its arguments are invalid JSON.
  */
 export type ToolCallEvent = { type: 'toolCall'; argumentsText: string } & ToolCall;
 
@@ -150,7 +150,7 @@ export interface Model {
   /** True for the built-in model, which is not an LLM and refuses `json` requests. */
   readonly offline: boolean;
   readonly vision: boolean;
-  /** Maximum tokens of a request and its answer together; Infinity: unlimited, as in `maxOutputTokens`. */
+  /** Maximum tokens of a request and its answer together. Infinity means no limit, here and in `maxOutputTokens`. */
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;

@@ -7,7 +7,7 @@ export type { ChosenModel, Provider } from './provider.ts';
 /** The override of an agent or its tenant. Provider and model always come from the same override. */
 export interface ModelChoice {
   providerOverride?: string | null;
-  /** A model id, for a provider that has more than one. */
+  /** A model id, for a provider that has more than one model. */
   modelOverride?: string | null;
 }
 

@@ -7,7 +7,7 @@ import { estimateRequestTokens } from './token-estimate.ts';
 import { wordChunks } from './word-chunks.ts';
 
 export interface OfflineModelOptions {
-  /** Milliseconds between words. Default 0: one turn of the event loop. */
+  /** Milliseconds between words. Default 0: one tick of the event loop. */
   wordPaceMs?: number;
 }
 

@@ -88,7 +88,7 @@ test('the same request always gets the same answer', (t) => {
   t.is(ask(), ask());
 });
 
-/** Plain questions, and passages of a shop that answer them in other words. */
+/** Plain questions, and passages of a shop's documents that answer them in other words. */
 const plain: [question: string, answer: string][] = [
   ['How long can I return an order?', 'You can return anything within 30 days.'],
   ['When do you open on Saturdays?', 'On Saturday we are open from nine to one.'],

@@ -7,8 +7,8 @@ const contextWeight = 0.6;
 /** The share of the question's keywords that a sentence, with its headings, must contain to be quoted. */
 const closeCoverage = 0.5;
 /**
- * The share of the question's keywords that suffices in a passage that is close to the question. A passage is close by its search score, or
- * if the whole passage contains enough keywords: its other sentences, or synonyms, cover the rest.
+ * The share of the question's keywords that suffices in a passage that is close to the question. A passage is close if its search score is
+ * high, or if the passage as a whole contains most of the keywords.
  */
 const nearCoverage = 0.3;
 const nearScore = 0.2;

@@ -23,7 +23,7 @@ const STYLE =
 const TASK =
   /^(ask|help|explain|teach|guide|coach|interview|assess|test|discuss|talk|tell|show|support|recommend|suggest|check|evaluate|practi[cs]e|give|offer|find|introduce|lead|walk|cover|focus|listen|encourage|advise|describe|provide)\s/iu;
 const ASKS_QUESTIONS = /\b(?:interview\w*|examiner|recruiter|quiz\w*|ask\s+(?:\w+\s+)?(?:\w+\s+)?about)\b/iu;
-/** Words before a topic: `with fractions`, `about PostgreSQL`, `explain photosynthesis`. */
+/** Words that introduce a topic, such as the first words of `with fractions`, `about PostgreSQL`, `explain photosynthesis`. */
 const BEFORE_TOPIC =
   /\b(?:about|with|on|in|of|for|explain|teach|discuss|cover|practise|practice)\s+(?:the\s+|a\s+|an\s+|their\s+|your\s+)?$/iu;
 const BEFORE_NAME = /^(?:you are|you're|you’re|your name is|act as)\s+$/iu;
@@ -54,7 +54,7 @@ export function readPersona(system: string): Persona {
   };
 }
 
-/** Turns a sentence that addresses the model into the first person; returns other sentences unchanged. */
+/** Converts a sentence that addresses the model to the first person; returns other sentences unchanged. */
 export function inFirstPerson(sentence: string): string {
   const task = TASK.test(sentence);
   if (!task && !/^(?:you|your|act as)\b/iu.test(sentence)) return withFullStop(sentence);

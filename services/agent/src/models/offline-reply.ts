@@ -4,8 +4,9 @@ import { type Fact, type Persona, readPersona } from './offline-persona.ts';
 import { ASKED, inverseDocumentFrequency, uniqueTerms } from './offline-ranking.ts';
 import { keywordsOf, sentencesOf, truncated, type Word, wordsOf } from './offline-text.ts';
 
-/** Maximum number of characters that are read, from the start of the system prompt and from the end of the conversation. */
+/** Maximum number of characters of the system prompt that are read, from its start. */
 const MAX_SYSTEM_LENGTH = 30_000;
+/** Maximum number of characters of the conversation that are read, counted from its end. */
 const MAX_CONVERSATION_LENGTH = 20_000;
 const MAX_PASSAGES = 20;
 
@@ -62,7 +63,7 @@ export function composeReply(
   if (quotes.length > 0) return quoteReply(quotes, question, followUp);
 
   const found = answerTo(question, users.slice(0, -1), persona, said);
-  // The fixed phrases are English, so a question in another script gets extracted sentences only.
+  // The fixed phrases are English, so a question in a script other than Latin gets only extracted sentences.
   if (!/\p{scx=Latn}/u.test(question)) {
     return found?.sentences.join(' ') ?? nextFact(persona, said, turn) ?? `“${truncated(question, 200)}”`;
   }

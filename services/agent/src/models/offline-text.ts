@@ -6,7 +6,7 @@ export interface Word {
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 /** Letters and digits, with inner punctuation as in `Node.js`, `it's`, `C++`, `CI/CD`. */
 const WORDS = /[\p{L}\p{M}\p{N}]+(?:[.'’/-][\p{L}\p{M}\p{N}]+)*[+#]*/gu;
-/** Scripts without spaces between words, compared by character bigrams. */
+/** Scripts that have no spaces between words. Texts in these scripts are compared by character bigrams. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]/u;
 const ABBREVIATED = /(?:^|[\s(])(?:\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|cf)\.\s*$/u;
 const LINE_MARK = /^\s*(?:[-*•>#]+|\d{1,3}[.)])\s+/u;

@@ -10,10 +10,9 @@ import {
 } from './event-fields.ts';
 
 /**
- * Adapts the chunks of one answer in OpenAI's chat completions format, including the variants of compatible servers. An
- * error in or beside a choice becomes an event of its own, never the end of an answer. A refusal counts as text that a
- * content filter ended.
- * @param onThought called with thoughts; without this callback thoughts stay in the chunk, for an SDK that knows them
+ * Adapts the chunks of one answer in OpenAI's chat completions format, including the variants that other vendors' servers send. An error in
+ * or beside a choice becomes a separate event, never the end of an answer. A refusal counts as text that a content filter ended.
+ * @param onThought called with thoughts; without this callback, thoughts stay in the chunk, for an SDK that knows them
  */
 export function openaiEvents(onThought?: (thought: string) => void): EventAdapter {
   let hasRefused = false;
@@ -46,7 +45,7 @@ export function openaiEvents(onThought?: (thought: string) => void): EventAdapte
     const [said = {}] = objectsIn([choice?.['delta'], choice?.['message']]);
     const delta = deltaOf(said);
     const named = stringIn(choice?.['finish_reason']);
-    const reason = named === '' || named === 'null' ? undefined : named; // some servers send these values before the answer ends
+    const reason = named === '' || named === 'null' ? undefined : named; // some servers send '' or 'null' before the end
     const isRefusal = hasRefused && reason === 'stop';
     return {
       ...textsAt(event, 'id', 'model'),

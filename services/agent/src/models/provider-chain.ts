@@ -125,7 +125,7 @@ export function providerChain(
           return { model, slot: held.move(), events, first, seconds };
         } catch (error) {
           if (isBrokenCircuitError(error)) {
-            failure ??= keptOut(model, call.tenantId); // the breaker has opened since
+            failure ??= keptOut(model, call.tenantId); // the breaker has opened since it was checked
             yield { type: 'abandoned', model, usage: noUsage };
             break;
           }

@@ -9,7 +9,7 @@ export interface ConnectionLimits {
    */
   connections: number;
   connectTimeoutMs: number;
-  /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
+  /** Maximum bytes of an answer. Default 16 MiB, far more than 4,096 tokens take with their event framing. */
   maxAnswerBytes?: number;
 }
 
@@ -18,7 +18,7 @@ export type ProviderConnections = ReturnType<typeof providerConnections>;
 /** Header with the HTTP status that was received. For an error within a 200 response, the SDKs invent a status. */
 export const receivedStatus = 'x-received-status';
 
-/** The connection failed, or closed before the response headers. */
+/** Thrown if the connection failed, or if it closed before the response headers arrived. */
 export class NoResponseError extends Error {
   override readonly name = 'NoResponseError';
 }
@@ -39,7 +39,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
     // Common model servers close an idle connection after 5 s. This time is shorter, so that no connection is used while its server closes
     // it.
     keepAliveTimeout: 4_000,
-    // Disabled, because the call's deadlines limit the wait for headers and body.
+    // The client's own timeouts are disabled, because the call's deadlines limit the wait for headers and body.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: maxAnswerBytes,
@@ -66,7 +66,7 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
           body: String(init?.body),
           signal,
         });
-        // `Response` allows no body for these statuses.
+        // `Response` allows no body for the statuses 204, 205 and 304.
         const headers = headersOf(answer.headers);
         const unpacked = unpackedBody(answer.body, headers.get('content-encoding'));
         const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(unpacked, maxAnswerBytes);

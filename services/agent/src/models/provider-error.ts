@@ -61,7 +61,7 @@ const tooLongNames = new Set([
 const tooLongWords =
   /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
-/** The kinds of errors that arrive within a 200 response, whose status does not tell the kind. */
+/** The kinds of errors that arrive within a 200 response. The status does not show the kind of such an error. */
 const kindsOfNames = new Map<string, ModelErrorKind>(
   Object.entries({
     rate_limit_error: 'rateLimited',
@@ -111,8 +111,8 @@ function kindOfStatus(status: number): ModelErrorKind {
 type Hidden = Pick<FailedCall, 'secrets' | 'texts'>;
 
 /**
- * Returns one line for operators, without request or answer. The provider's message is included only for statuses that
- * are not about the request.
+ * Returns one line for operators, without request or answer. The provider's message is included only for the statuses 404, 429 and 5xx,
+ * because at other statuses it may describe the request.
  */
 function logLine(
   thrown: unknown,
@@ -150,7 +150,10 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }
 
-/** Limits the cost of the comparison, which is the product of the lengths of message and conversation. */
+/**
+ * Maximum length of the compared part of a message. It limits the cost of comparing the message with the conversation, which is the product
+ * of their lengths.
+ */
 const comparedLength = 2_000;
 const quotedLength = 12;
 

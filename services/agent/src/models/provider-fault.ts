@@ -30,7 +30,7 @@ export class EndedAnswer extends ErrorEvent {
 
 /** What a provider reported about a failure. SDKs keep the parts in different places. */
 export interface ProviderFault {
-  /** The HTTP status of a refusal; undefined if the answer began with a 2xx and contains no other status. */
+  /** The HTTP status of a refusal; undefined if the answer began with a 2xx status and contains no other status. */
   status: number | undefined;
   /** Codes, types and reasons in lower case, most specific first. */
   names: string[];
@@ -61,7 +61,7 @@ export function bodyFault(body: string): ProviderFault {
 
 function faultOf(bodies: unknown[], received: number | undefined, headers: ProviderFault['headers']): ProviderFault {
   const errors = bodies.filter(isJsonObject).map((body) => (isJsonObject(body['error']) ? body['error'] : body));
-  const errorType = headers['x-amzn-errortype']?.split(':')[0]; // AWS puts the type into a header
+  const errorType = headers['x-amzn-errortype']?.split(':')[0]; // AWS puts the error's type into a header
   const fields = errors.flatMap((error) => [
     ...reasonsOf(error),
     error['code'],
@@ -102,7 +102,7 @@ function reasonsOf({ details }: Record<string, unknown>): unknown[] {
   return Array.isArray(details) ? details.filter(isJsonObject).map(({ reason }) => reason) : [];
 }
 
-/** Converts a status that some servers send as text. */
+/** Converts a status to a number, because some servers send it as text. */
 function numberIn(value: unknown): unknown {
   return typeof value === 'string' && /^\d{3}$/u.test(value) ? Number(value) : value;
 }

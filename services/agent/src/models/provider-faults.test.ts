@@ -30,14 +30,14 @@ interface Fault {
 const estimated = { tokensIn: 5, tokensOut: 2, estimated: true };
 const nothing = { tokensIn: 0, tokensOut: 0, estimated: false };
 const passing = (kind: ModelErrorKind): Seen => ({ kind, retryable: true, usage: nothing });
-/** The provider has received the request, and may charge for it. */
+/** A timeout after the provider has received the request, so that the provider may charge for the request. */
 const late: Seen = { kind: 'timedOut', retryable: true, usage: { ...estimated, tokensOut: 0 } };
 const lasting = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, usage: nothing });
 /** Returns the outcome of a stream that failed after its first words, which were shown. */
 const afterText = (kind: ModelErrorKind): Seen => ({ kind, retryable: false, text: 'One two', usage: estimated });
 const text = 'One two';
 
-/** Returns an error within a 200 response, under the name that each vendor uses. */
+/** Returns an error within a 200 response, under the name that the vendor of the tested format uses for it. */
 const named = (openai: string, anthropic: string, google: string, bedrock: string) => (api: ApiName) => {
   const error = { openai, 'openai-compatible': openai, anthropic, google, bedrock }[api];
   return { text: '', ending: 'error-event' as const, error };
@@ -159,7 +159,7 @@ const faults: Record<string, Fault> = {
   },
 };
 
-/** OpenAI's own format shows no thoughts. */
+/** Faults of models that think. OpenAI's own format is not tested with them, because it shows no thoughts. */
 const faultsOfThinking: Record<string, Fault> = {
   'a stall while it thinks': {
     answer: { thoughts: ['Which ones ', 'does he mean?'], text: [], ending: 'never' },

@@ -8,7 +8,7 @@ const requiredOf: Record<ProviderId, string> = {
   DIRECT_MODEL_API: directModelApi.name,
 };
 
-/** Returns the problems of settings in combination. The declarations check each setting by itself. */
+/** Returns the problems of combinations of settings. The declarations check only single settings. */
 export function providerProblems(env: Environment): string[] {
   return [...keyProblems(env, 'CLOUD_HOSTED_MODELS'), ...keyProblems(env, 'DIRECT_MODEL_API'), ...nameProblems(env)];
 }

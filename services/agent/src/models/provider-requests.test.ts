@@ -124,7 +124,7 @@ for (const api of apis) {
   test(`${api}: calls one after another use the same connections`, async (t) => {
     const { model, server } = await modelOn(t, {}, { api, key: 'id:secret' });
     for (let call = 0; call < 8; call += 1) await answerOf(model, ask('Tell'));
-    // A second connection is allowed: a call may begin before the first one's socket is free again.
+    // A second connection is allowed, because a call may begin before the socket of the call before it is free again.
     t.true(server.connections <= 2);
     t.is(server.counts.finished, 8);
   });

@@ -7,7 +7,7 @@ export type ProviderApi = 'openai' | 'anthropic' | 'google' | 'bedrock';
 
 export type ProviderId = 'HOSTED_SMALL_MODEL' | 'CLOUD_HOSTED_MODELS' | 'DIRECT_MODEL_API';
 
-/** In order of precedence: the first configured provider is the default. */
+/** Ids of the providers in order of precedence: the first configured provider is the default. */
 export const providerIds: readonly ProviderId[] = ['HOSTED_SMALL_MODEL', 'CLOUD_HOSTED_MODELS', 'DIRECT_MODEL_API'];
 
 const count = z.coerce

@@ -20,8 +20,8 @@ export interface SlotOptions {
 
 export interface ChosenModel extends Model {
   /**
-   * Waits for a slot; tenants are served round-robin. Call it before the model, so that the wait does not count towards
-   * the model's time limits.
+   * Waits for a slot; tenants are served round-robin. Call it before the model is called, so that the wait does not count towards the
+   * model's time limits.
    */
   acquireSlot(tenantId: number, signal: AbortSignal, options?: SlotOptions): Promise<Disposable>;
 }
@@ -29,7 +29,7 @@ export interface ChosenModel extends Model {
 export interface Provider {
   readonly id: string;
   readonly retries: number;
-  /** Returns the model with this id, or the provider's own model if no id is given or the provider has only one model. */
+  /** Returns the model with this id. Returns the provider's default model if no id is given, or if the provider has only one model. */
   model(modelId?: string): ChosenModel;
   readonly waiting: number;
   text: string;
@@ -54,18 +54,18 @@ export function provider(
       tenant: {},
     },
   });
-  // As many connections as slots, so that a call with a slot never waits for a connection.
+  // There are as many connections as slots, so that a call with a slot never waits for a connection.
   const connections = providerConnections(url, { connections: callsAtOnce, ...settings });
   const { fetch, isTaken, onThought } = adaptedConnections(settings.api, connections, { providerId: id, log });
   const sdk = languageModels(settings, { fetch });
-  sdk.catch(() => undefined); // each call reports this error
+  sdk.catch(() => undefined); // each call reports that the SDK could not be loaded
   const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);
   const isOneModel = id === 'HOSTED_SMALL_MODEL';
 
   function newModel(modelId: string): ChosenModel {
     // Created once per model, because an SDK's model compiles its schemas on first use.
     const languageModel = sdk.then((create) => create(checked(modelId)));
-    languageModel.catch(() => undefined); // each call reports this error
+    languageModel.catch(() => undefined); // each call of the model reports why it could not be created
     const limits = limitsOf(settings, modelId, prices);
     return {
       ...tracedModel(

@@ -138,7 +138,7 @@ const stop = chunk({ delta: {}, finish_reason: 'stop' });
 const done = 'data: [DONE]\n\n';
 const sent = (...packetsSent: string[]): ModelAnswer => ({ packetsSent });
 
-/** Chunks that servers of OpenAI's format send, but that the types of no SDK contain. */
+/** Chunks that servers of OpenAI's format send, although the types of no SDK contain them. */
 const chunks: Record<string, [ModelAnswer, End]> = {
   'an end reason that is empty or "null" in each chunk, and then the connection ends': [
     sent(

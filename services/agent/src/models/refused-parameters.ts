@@ -6,14 +6,14 @@ import { bodyFault } from './provider-fault.ts';
 type Body = Record<string, unknown>;
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The parameters that a server may refuse, each with another name that the server may accept instead. */
+/** The parameters that a server may refuse. The value is another name that the server may accept; undefined if there is none. */
 const otherNames: Record<string, string | undefined> = {
   stream_options: undefined,
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: 'max_tokens',
 };
 
-/** How long a refusal is remembered: the server may be upgraded meanwhile. */
+/** How long a refusal is remembered. Afterwards the parameter is sent again, because the server may have been upgraded. */
 const rememberedMs = 10 * 60_000;
 const refusingStatuses = new Set([400, 422, 501]);
 

@@ -64,7 +64,7 @@ function modelOf(parts: AsyncIterable<LanguageModelV3StreamPart>, settings: Part
   return { model, cancelled: () => cancelled };
 }
 
-/** Yields each part this long after the one before, by the test's clock. */
+/** Yields each part `ms` milliseconds after the previous one, by the test's clock. */
 async function* every(ms: number, parts: LanguageModelV3StreamPart[]) {
   for (const part of parts) {
     mock.timers.tick(ms);

@@ -32,7 +32,7 @@ export interface SdkModelSettings
   rawEvents: boolean;
   /** Reports whether the provider has received the request of the call with this signal, and has not refused it. */
   isTaken: (signal: AbortSignal) => boolean;
-  /** Registers `read` for the call with this signal: it gets the thoughts that the SDK does not report. */
+  /** Registers `read` for the call with this signal. `read` receives the thoughts that the SDK does not report. */
   onThought?: (signal: AbortSignal, read: (thought: string) => void) => void;
 }
 
@@ -143,7 +143,7 @@ export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<Language
         drain(parts);
         const usage = await usageOf(model, request, given + unseen, part.usage);
         if (rest !== '') yield { type: 'text', text: rest };
-        // A failure of the provider itself is not charged if it reports no figures.
+        // A failure of the provider itself is not charged if the provider reports no usage.
         if (finishReason === 'failed' && given + unseen === '' && usage.estimated) {
           throw new ErrorEvent({ type: 'failed_answer' });
         }
@@ -214,7 +214,10 @@ const noWordsReasons = {
   toolCalls: undefined,
 } as const;
 
-/** Returns the usage of a failed call; undefined if nothing was `written`, because providers do not charge for that. */
+/**
+ * Returns the usage of a failed call. Returns undefined if `written` is undefined, because then the provider has not begun to work on the
+ * request, and charges nothing.
+ */
 async function spentBy(
   thrown: unknown,
   model: EstimatedModel,
@@ -241,9 +244,12 @@ async function usageOf(
   return { tokensIn, tokensCached, tokensOut, estimated: false };
 }
 
-/** Far above the usage of any call; a larger figure counts as missing. */
+/** A token count above this limit is implausible for any call, and counts as missing. */
 const maxPlausibleTokens = 10_000_000;
-/** No tokenizer has more characters per token on average. An answer that is longer, thoughts included, exceeds its maximum and is cut. */
+/**
+ * No tokenizer has more characters per token on average. An answer (with its thoughts) that has more characters than its token limit allows
+ * is cut.
+ */
 const charactersPerToken = 16;
 
 /** Returns a plausible figure, else undefined. The SDKs report a missing figure as 0, and the real figure is never 0. */

@@ -51,8 +51,8 @@ export function maxOutputOf({ maxOutputTokens }: Pick<Model, 'maxOutputTokens'>,
 }
 
 /**
- * Estimates the usage of a call whose provider reported no figures: the request, and what the model wrote, thoughts and
- * tool calls included. The output is never more than what was reserved, however much a provider sends.
+ * Estimates the usage of a call whose provider reported no figures. It includes the request, and everything that the model wrote, even
+ * thoughts and tool calls. The estimated output is never more than was reserved, however much a provider sends.
  */
 export async function estimateUsage(
   model: EstimatedModel,
@@ -92,7 +92,7 @@ function startCounter() {
   };
   worker.on('message', ({ id, tokens }: CountAnswer) => waiting.get(id)?.(tokens));
   worker.on('error', end).on('exit', end);
-  worker.unref(); // after the listeners were added, because adding them keeps the process alive
+  worker.unref(); // called after the listeners were added, because adding them keeps the process alive
 
   async function ask(encoding: Encoding, texts: string[], timeoutMs: number): Promise<number | undefined> {
     const id = (last += 1);

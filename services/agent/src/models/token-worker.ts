@@ -18,7 +18,7 @@ type Count = (text: string) => number;
 
 /** Tokenizing a long run of letters takes quadratic time, so texts are counted in pieces of this length. */
 const pieceLength = 256;
-/** The time limit for counting one text, so that the text does not delay others. The rest of the text is estimated. */
+/** The time limit for counting one text, so that other texts do not wait long. The rest of the text is estimated. */
 const budgetMs = 100;
 
 const encodings = new Map<Encoding, Promise<Count>>();
@@ -48,7 +48,10 @@ function countAll(texts: string[], count: Count): number {
   return tokens;
 }
 
-/** Splits before a space if there is one, because a token includes the space in front of it. */
+/**
+ * Returns the end of the piece that begins at `from`. The piece ends before a space if it contains one, because a token includes the space
+ * in front of it.
+ */
 function pieceEnd(text: string, from: number): number {
   const end = from + pieceLength;
   if (end >= text.length) return text.length;

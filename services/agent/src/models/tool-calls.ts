@@ -9,7 +9,7 @@ import type { Model, ModelRequest, ToolCallEvent } from './model.ts';
 import { wireName } from './tool-names.ts';
 import { toolReplays } from './tool-replay.ts';
 
-/** Deeper arguments count as malformed, so that no code that handles them overflows the stack. */
+/** Maximum nesting of arguments. Deeper arguments count as malformed, so that no code that handles them overflows the stack. */
 const maxArgumentsDepth = 100;
 
 export type ToolCallReader = ReturnType<typeof toolCallReader>;
@@ -46,7 +46,7 @@ export function toolCallReader({ tools = [] }: ModelRequest, model: Pick<Model, 
       return ids.size > 0;
     },
     eventOf,
-    /** Represents a call without a name, which the SDKs of OpenAI's format do not pass on. */
+    /** Returns the event of a call without a name; the SDKs of OpenAI's format do not pass on such a call. */
     nameless: () => eventOf({ type: 'tool-call', toolCallId: `call_${randomUUID()}`, toolName: '', input: '' }),
   };
 }
@@ -56,7 +56,7 @@ export function isNamelessCall(thrown: unknown): boolean {
   return InvalidResponseDataError.isInstance(thrown) && thrown.message.includes('function.name');
 }
 
-/** Many models write an empty string for a tool without parameters. */
+/** Parses the arguments of a call. An empty string becomes an empty object, because many models write it for a tool without parameters. */
 function argumentsIn(text: string): unknown {
   if (text.trim() === '') return {};
   const value = parseJson(text);

@@ -6,7 +6,7 @@ const commonName = /^[a-z][\w-]{0,63}$/iu;
 const reservedName = 'json';
 /** Prefix of substitute names. A tool whose own name starts with this prefix is renamed too, so that two tools never share a name. */
 const spelled = 't_';
-/** Long enough that a collision between the hashes of two names is infeasible. */
+/** Length of the hash in a substitute name: long enough that two names in practice never have the same hash. */
 const hashLength = 16;
 /** Mistral accepts only ids of nine letters and digits, which all other formats accept too. */
 const foreignIdLength = 9;
@@ -17,7 +17,7 @@ export function wireName(name: string): string {
   return `${spelled}${name.replaceAll(/[^a-z\d_-]/giu, '_').slice(0, 42)}_${hashOf(name).slice(0, hashLength)}`;
 }
 
-/** Returns the id under which a model sees a call of another model, because formats accept different ids. */
+/** Returns the id under which a model sees a call that another model made. A format may not allow the original id. */
 export function foreignCallId(callId: string): string {
   return hashOf(callId).slice(0, foreignIdLength);
 }

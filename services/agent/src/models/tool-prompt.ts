@@ -6,15 +6,14 @@ what you do. Use them where they answer the person.`;
 
 const missingResult = 'The tool was not run.';
 
-/** Reports whether the tools of a request are sent with it. */
+/** Reports whether a request is sent with its tools. A request for JSON is sent without them. */
 export function hasTools({ tools = [], json }: ModelRequest): boolean {
   return tools.length > 0 && json === undefined;
 }
 
 /**
- * Returns the request as a model reads it: each tool result stands between two marker lines, which it cannot contain,
- * and each call has a result. Formats refuse tool messages in a request without tools; there the exchange is written as
- * text.
+ * Returns the request as a model reads it: each tool result stands between two marker lines that the result cannot contain, and each call
+ * has a result. Formats refuse tool messages in a request without tools; in such a request, calls and results are written as text.
  */
 export function withToolExchange(request: ModelRequest): ModelRequest {
   const isSent = hasTools(request);
@@ -65,8 +64,8 @@ export function argumentsText({ arguments: given }: ToolCall): string {
 }
 
 /**
- * Quotes a result between two markers. The marker is a hash of the text, so a result that contained it would have to
- * contain its own hash.
+ * Quotes a result between two markers. The marker is a hash of the result's text, so a result that contained it would have to contain its
+ * own hash.
  */
 function quotedResult({ name, text, isError }: ToolResult): string {
   const mark = createHash('sha256').update(text).digest('hex').slice(0, 16);

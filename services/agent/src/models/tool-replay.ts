@@ -16,7 +16,7 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
   let before: Written[] = [];
   let wantsReasoning = false;
 
-  /** Returns the piece that is being written. A new piece begins if `isStart` is true, or if the last piece has the other type. */
+  /** Returns the piece that is being written. A new piece begins if `isStart` is true, or if the last piece is not of this type. */
   function current(type: Written['type'], isStart = false): Written {
     const last = before.at(-1);
     if (last?.type === type && !isStart) return last;
@@ -48,7 +48,10 @@ export function toolReplays({ providerId, modelId }: Pick<Model, 'providerId' | 
   };
 }
 
-/** Merges metadata. The SDK of compatible servers returns Google's signatures under its own name, but expects them back under Google's. */
+/**
+ * Merges metadata. The SDK for OpenAI-compatible servers returns Google's signatures under the SDK's own name, but expects them back under
+ * Google's name.
+ */
 function merged(known: ReplayMetadata | undefined, given: SharedV3ProviderMetadata | undefined) {
   if (!given) return known;
   const entries = Object.entries(given).map(([sdk, fields]): [string, JSONObject] => {

@@ -14,14 +14,14 @@ export interface DeclaredTool {
 
 type Schema = Record<string, unknown>;
 
-/** The same limits as for schemas by which arguments are validated. */
+/** Limits of a tool's schema. The same limits apply to schemas by which arguments are validated. */
 const sizeLimits = { maxBytes: 65_536, maxDepth: 64, maxValues: 8_000 };
 const maxDepth = 8;
 const maxNodes = 1_000;
 const maxPropertiesOfAll = 400;
 /** Maximum of keys and values that a conversion reads or copies, because a short schema can refer to a long part of itself many times. */
 const maxSteps = 20_000;
-/** This many characters count as one step. */
+/** This many characters of a text count as one step. */
 const charactersPerStep = 50;
 const maxReferenceLength = 1_000;
 /** Time limit of a conversion, far more than the allowed steps take. */
@@ -34,13 +34,13 @@ const maxQuotedSchemaLength = 3_000;
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const;
 type Type = (typeof types)[number];
 
-/** Anthropic refuses other keys. */
+/** Matches the property keys that Anthropic accepts. */
 const takenKey = /^[\w.-]{1,64}$/u;
 
 /** Thrown if a schema is too large, or does not describe an object. The model then gets the schema as text. */
 class UnsentSchema extends Error {}
 
-/** The converted schema, and the text for the tool's description. */
+/** The converted schema, and the note that is added to the tool's description. */
 interface Converted {
   schema: JSONSchema7;
   note: string | undefined;

@@ -19,7 +19,7 @@ export class ToolsRefused extends Error {
   }
 }
 
-/** How long a refusal is remembered: an operator may have enabled tools meanwhile. */
+/** How long a refusal is remembered. Afterwards the tools are sent again, because an operator may have enabled tools. */
 const rememberedMs = 10 * 60_000;
 const maxRefused = 1_000;
 
@@ -30,8 +30,8 @@ interface Log {
 export type ToolSupport = ReturnType<typeof toolSupport>;
 
 /**
- * Remembers which tools one model accepts. A refusal applies only to the same tools, so that one tenant's tools do not disable
- * another's.
+ * Remembers which tools one model accepts. A refusal applies only to requests with the same tools, so that one tenant's tools do not
+ * disable another tenant's tools.
  */
 export function toolSupport(
   { providerId, modelId }: Pick<Model, 'providerId' | 'modelId'>,
@@ -54,7 +54,7 @@ export function toolSupport(
       return refused ? without(refused, request) : request;
     },
     without,
-    /** Call when the model, having refused a request with tools, has answered it without them. */
+    /** Records that the model has refused a request with tools, and has then answered it without them. */
     learned(refused: ToolRefusal, given: ModelRequest): void {
       known.set(keyOf(given), refused);
       if (logged.has(refused)) return;
@@ -73,8 +73,8 @@ function keyOf({ tools = [] }: ModelRequest): string {
 }
 
 /**
- * Returns the part of a request that a provider refused; undefined for any other failure. Providers share no error code
- * for this, so messages are matched.
+ * Returns the part of a request that a provider refused; undefined for any other failure. Providers share no error code for refused tools,
+ * so messages are matched.
  */
 export function toolRefusalOf(thrown: unknown): ToolRefusal | undefined {
   const { status, names, message } = providerFault(thrown);
@@ -89,7 +89,7 @@ const comparedLength = 1_000;
 const tools = String.raw`\b(?:tools?|function[ _-]?call(?:s|ing)?|functions)\b`;
 const refusal = String.raw`not (?:be )?(?:supported|enabled|available|permitted|allowed|support)|unsupported|(?:does|do)(?:n['’]t| not) support|no endpoints? found|extra inputs|unrecognized|unknown (?:field|name|parameter)`;
 const refusesTools = new RegExp(`${tools}[^]{0,100}(?:${refusal})|(?:${refusal})[^]{0,100}${tools}`, 'iu');
-/** vLLM and llama.cpp name the command-line option that tools require. */
+/** The errors of vLLM and llama.cpp name the command-line option without which they refuse tools. */
 const needsSwitch = /\btools? (?:choice|param)\S* requires? --/iu;
 const aboutSchema =
   /invalid_function_parameters|invalid schema|input_?schema|json[ _]?schema|function_?declarations?\[|tool_?spec\b|parameters\.(?:properties|type)|grammar/iu;

@@ -37,7 +37,10 @@ export interface AdmittedGeneration extends Omit<DirectCall, 'namesModel'> {
   held: Disposable;
 }
 
-/** Parses the input and selects the models. @throws DomainError `invalid` */
+/**
+ * Parses the input and selects the models. @throws DomainError `invalid` if the input is malformed, or names a model that tenants may not
+ * choose
+ */
 export function directCall({ models }: { models: ModelChains }, input: GenerateTextInput): DirectCall {
   const { prompt, provider, modelId, images } = parseInput(directInput, withoutNulls(input));
   const choice = { provider, model: provider && modelId };

@@ -22,9 +22,8 @@ export function keptGenerationStore({ knex, tenantId }: TenantDb) {
   const rows = rowsBy(knex);
   return {
     /**
-     * Claims a generation. If the lease of an earlier attempt has expired, the generation is made again under a new
-     * call id. The provider may bill the call that the dead process had begun, and the ledger settles that call at its
-     * estimate.
+     * Claims a generation. If the lease of an earlier attempt has expired, the generation is made again under a new call id. The provider
+     * may bill the call of the earlier attempt too, and the ledger settles that call at its estimate.
      */
     async take({ key, callId, claimId }: Held & { callId: string }, leaseMs: number): Promise<TakenGeneration> {
       const [taken] = await rows<{ callId: string }>(

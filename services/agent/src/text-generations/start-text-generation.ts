@@ -11,8 +11,8 @@ import { type TextGenerationJob, textGenerationKind } from './text-generation-jo
 import { textGenerationStore } from './text-generation-store.ts';
 
 /**
- * Reserves the cost of a call against the spending cap before it returns; a job then asks the model. If the effect key
- * was already used, returns its generation.
+ * Reserves the cost of a call against the spending cap and returns; a job then asks the model. If the effect key was already used, returns
+ * the generation of that key.
  */
 export async function startTextGeneration(
   ports: Ports,

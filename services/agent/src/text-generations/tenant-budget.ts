@@ -22,7 +22,10 @@ export function tenantBudget({ max, maxPerTenant, refusal }: TenantBudgetOptions
   }
 
   return {
-    /** Takes an amount until the result is disposed of. @throws DomainError `tooManyRequests` */
+    /**
+     * Takes an amount until the returned object is disposed.
+     * @throws DomainError `tooManyRequests` if the tenant or the process would exceed its limit
+     */
     hold(tenantId: number, amount: number): Disposable {
       const ofTenant = (ofTenants.get(tenantId) ?? 0) + amount;
       if (amount > 0 && (ofTenant > maxPerTenant || inAll + amount > max)) {

@@ -23,7 +23,7 @@ export function textGenerationJob(ports: Ports): JobDeclaration {
   return job<TextGenerationJob>({
     kind: textGenerationKind,
     gauge: { name: 'parley_agent_text_generations_running', help: 'Text generations that this process runs' },
-    // Far above the number of model slots, because jobs wait here for a slot.
+    // The limit is far above the number of model slots, because jobs wait here for a slot.
     concurrency: 2_000,
     perTenantLimit: { unlimitedBecause: 'what a tenant has under way is bounded before it is appended' },
     retry: { maxAttempts: 10 },

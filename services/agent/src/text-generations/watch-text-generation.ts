@@ -21,10 +21,10 @@ export interface WatchTextGeneration extends Pick<SubscriptionCall, 'follows' | 
 }
 
 /**
- * Streams events until the reader leaves. The stream starts after the event that the reader names, else after the last
- * event at the reader's admission, else with new events.
- * @throws DomainError `forbidden`: the request id is unknown, another tenant's or expired; `invalid`: malformed event
- * id
+ * Streams events until the reader leaves. The stream starts after the event that the reader names, else after the last event at the
+ * reader's admission, else with new events.
+ * @throws DomainError `forbidden`: the request id is unknown, another tenant's or expired
+ * @throws DomainError `invalid`: the event id is malformed
  */
 export async function* watchTextGeneration(
   { database, eventLog }: Ports,

@@ -3,7 +3,10 @@ import type { ToolRef } from '@parley/protos/parley/action/v1/action';
 import type { AgentTool } from '../agents/agent-input.ts';
 import type { Ports } from '../ports.ts';
 
-/** @throws DomainError `notFound`: a connector or action is absent, deleted or another tenant's; `unavailable` */
+/**
+ * @throws DomainError `notFound`: a connector or action is absent, deleted or another tenant's
+ * @throws DomainError `unavailable`: the action service cannot be reached
+ */
 export async function checkTools(
   { action }: Pick<Ports, 'action'>,
   { caller }: TenantRequest,

@@ -21,7 +21,7 @@ export interface KeyedCall {
 
 /** Time in ms by which this process waits longer than the action service's own deadline. */
 const graceMs = 5_000;
-/** The attempts, with the pauses between them, take longer than a restart of a single action process. */
+/** Maximum number of attempts. All attempts, with the pauses between them, take longer than a restart of a single action process. */
 const attempts = 8;
 const pauseAfter = backoff({ firstMs: 100, maxMs: 2_000 });
 

@@ -25,8 +25,8 @@ export function failedResult(errorKind: string, errorMessage: string): CallResul
 }
 
 /**
- * Converts a result to text for a model: the error, the HTTP status of an action's response, and the body. The text
- * mentions if the body was cut.
+ * Converts a result to text for a model: the error, the HTTP status of an action's response, and the body. If the body was cut, the text
+ * mentions this.
  */
 export function resultText({ errorKind, errorMessage, status, body, truncated }: CallResult, maxBytes: number): string {
   const lines = [
@@ -41,7 +41,7 @@ export function resultText({ errorKind, errorMessage, status, body, truncated }:
   return lines.length === 0 ? 'Done, without a result.' : lines.join('\n');
 }
 
-/** Returns the exchange with each long result halved; undefined if all results are short. */
+/** Returns the messages with each long tool result halved; undefined if all results are short. */
 export function withShorterResults(messages: readonly ModelMessage[]): ModelMessage[] | undefined {
   let isShorter = false;
   const shortened = messages.map((message): ModelMessage => {
@@ -58,8 +58,8 @@ export function withShorterResults(messages: readonly ModelMessage[]): ModelMess
 }
 
 /**
- * Returns the exchange with its results cut to about `maxBytes` in total. Results of older rounds are cut first, and
- * within a round the longest results.
+ * Returns the messages with their tool results cut to about `maxBytes` in total. Results of older rounds are cut first, and within a round
+ * the longest results.
  */
 export function withinBytes(messages: readonly ModelMessage[], maxBytes: number): ModelMessage[] {
   let remaining = maxBytes;

@@ -21,9 +21,9 @@ export interface ToolRound {
 /** A call of a round, with a function that makes the call and returns its result. */
 interface RoundCall {
   call: ModelToolCall;
-  /** Identifies the call within its turn and is the same in every attempt: the number of the round, and the call's index in it. */
+  /** Identifies the call within its turn: the number of the round, and the call's index in it. The key is the same in every attempt. */
   key: string;
-  /** The tool's own name. */
+  /** The tool's own name, which may differ from the name that the model sees. */
   name: string;
   result: (signal: AbortSignal) => Promise<CallResult>;
 }
@@ -31,10 +31,10 @@ interface RoundCall {
 export type ToolRounds = Awaited<ReturnType<typeof openToolRounds>>;
 
 const maxSideBySide = 20;
-/** Models may invent tool names; longer names are cut. */
+/** Models may invent tool names; names longer than this are cut. */
 const maxNameLength = 200;
 
-/** Creates the rounds of tool calls of one turn. Their numbers continue if another process takes the turn over. */
+/** Creates the rounds of tool calls of one turn. The numbers of the rounds continue if another process takes the turn over. */
 export async function openToolRounds(
   ports: Ports,
   request: TenantRequest,
@@ -47,7 +47,7 @@ export async function openToolRounds(
     openToolbox(ports, request, tools, scope),
     scope.resumes ? begunRounds(ports, request, scope) : [],
   ]);
-  // In bytes. A token has about four bytes, so this is a quarter of the context.
+  // Both limits are in bytes. A token has about four bytes, so `contextTokens` bytes fill a quarter of the context.
   const resultBytes = Math.min(limits.resultBytes, contextTokens);
   const turnBytes = Math.min(limits.turnResultBytes, 2 * contextTokens);
   // No tools are offered if the calls of an earlier attempt cannot be read.
@@ -107,7 +107,7 @@ export async function openToolRounds(
       results.set(call, result);
       yield { text: '', toolCall: endedCall(call.key, call.name, result) };
     }
-    // Only the durations of an earlier attempt's calls are known.
+    // For calls of an earlier attempt, only the durations are known.
     const durations = [...results.values()].map(({ durationMs }) => durationMs);
     remainingMs -= Math.max(performance.now() - beganMs, ...durations);
     return [
@@ -129,8 +129,8 @@ export async function openToolRounds(
       return rounds > limits.rounds ? [] : offered;
     },
     /**
-     * Makes the calls of a round concurrently, with an event when each begins and ends. Returns the messages of all
-     * rounds for the model.
+     * Makes the calls of a round concurrently. Yields an event when a call begins and when it ends. Returns the messages of all rounds for
+     * the model.
      */
     async *run(
       { text, calls }: ToolRound,
@@ -178,7 +178,7 @@ async function begunRounds(
   }
 }
 
-/** Returns a call with its round and index. Returns nothing for a call of another tool loop of the turn. */
+/** Returns a call with its round and index; returns nothing if the call belongs to another tool loop of the turn. */
 function placeOf(call: TurnCall, prefix: string): { call: TurnCall; round: number; at: number }[] {
   const name = call.key?.call ?? '';
   if (!name.startsWith(prefix)) return [];

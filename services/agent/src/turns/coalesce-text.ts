@@ -29,7 +29,7 @@ export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGen
       yield joined;
     }
   } finally {
-    // Not awaited: `return` waits for the pending `next`, which may last until the model sends more or is cancelled.
+    // The promise is not awaited: `return` waits for the pending `next`, which may last until the model sends more or is cancelled.
     next.catch(() => undefined);
     events.return(undefined).catch(() => undefined);
   }

@@ -23,9 +23,9 @@ import { turnError } from './turn-error.ts';
 export interface ReplyPlan {
   chain: ProviderChain;
   system: string;
-  /** Ends with the message to be answered. */
+  /** The conversation. Its last message is the one to be answered. */
   conversation: ConversationMessage[];
-  /** The search for passages; if undefined, the reply gets none. */
+  /** The search for passages; if undefined, the reply gets no passages. */
   search: Search | undefined;
   /** The tools that the model may call. */
   tools: readonly AgentTool[];
@@ -101,7 +101,7 @@ export async function* modelReply(
   }
 }
 
-/** Finish reasons, by error kind, for a model that wrote text in an earlier round and failed without text in the last round. */
+/** Maps error kinds to finish reasons, for a model that wrote text in an earlier round and failed without text in the last round. */
 const endsAfterWords: Partial<Record<ModelErrorKind, FinishReason>> = {
   declined: 'contentFilter',
   limitReached: 'length',

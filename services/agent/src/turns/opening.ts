@@ -9,8 +9,8 @@ export interface OpeningRequest {
 }
 
 /**
- * Returns a request for the agent's opening greeting, which the model writes in persona. Workflows reply only to
- * messages, so an agent with a workflow greets by its persona alone.
+ * Returns a request for the agent's opening greeting, which the model writes as the persona. Workflows reply only to messages, so the
+ * greeting of an agent with a workflow comes from the persona alone.
  */
 export function openingOf({
   openingGreeting,

@@ -14,7 +14,10 @@ const previewLength = 300;
 const nameLength = 100;
 const headingLength = 200;
 
-/** Returns the best passages that fit, with their headings and without duplicates. If the first passage alone is too long, it is cut. */
+/**
+ * Returns the best passages that fit into `tokens` tokens, with their headings and without duplicates. If the first passage alone is too
+ * long, it is cut.
+ */
 export function fittingPassages(found: readonly FoundPassage[], tokens: number): FoundPassage[] {
   const fitting: FoundPassage[] = [];
   const seen = new Set<string>();

@@ -22,7 +22,7 @@ const references = [
   word(
     'your (?:previous|last|first|earlier|other) \\p{L}+|(?:you|we) (?:just )?(?:said|mentioned|named|listed|told)|(?:previous|last) (?:answer|question|message|reply)',
   ),
-  // Does not match "the lamp that costs", "do you know that".
+  // The next pattern does not match "the lamp that costs" or "do you know that".
   word(
     String.raw`(?:^(?:is|was|does|did|do|can|could|will|would|has|should)|for|of|in|on|at|with|about|from|by|to|during|after|before) that \p{L}{3,}`,
   ),

@@ -10,8 +10,7 @@ import { standaloneQuestion } from './standalone-question.ts';
 import type { TurnEvent, TurnScope } from './turn.ts';
 
 /**
- * The share of a turn's time limit that knowledge may spend on one base, so that the passages of other bases arrive in
- * time.
+ * The share of a turn's time limit that the knowledge service may spend on one base, so that the passages of other bases arrive in time.
  */
 const shareOfTime = 0.8;
 
@@ -22,7 +21,7 @@ export interface Search {
 }
 
 export interface Retrieved {
-  /** Best first. */
+  /** The passages, best first; undefined if the search was skipped or failed. */
   passages: Passage[] | undefined;
   /** Usage of rewriting the question and of embedding it. The usage of the reply is not included. */
   usage: TurnUsage;

@@ -26,8 +26,8 @@ const end: ChainEvent = {
 };
 
 /**
- * Runs a turn whose model calls yield these events, one list per call. Returns the turn's events, and what the ledger
- * received. `counted` resolves after the second call.
+ * Runs a turn whose model calls yield these events, one list per call. Returns the turn's events, and what the ledger received. `counted`
+ * resolves after the turn's second event.
  */
 async function turnOf(
   counted: PromiseWithResolvers<void>,

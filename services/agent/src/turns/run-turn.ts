@@ -34,7 +34,7 @@ export async function* runTurn(ports: Ports, request: TenantRequest, turn: Turn)
     });
   }
   const { workflowId, knowledgeBaseIds, tools } = agent;
-  // A workflow run that an earlier attempt began continues, even if the agent's workflow has changed since.
+  // If an earlier attempt began a workflow run, that run continues, even if the agent's workflow has changed since.
   const taken = turn.resumes ? await takeOverRun(ports, request, turn) : undefined;
   if (taken) return yield* resumeWorkflowTurn(ports, request, { turn: scope, agent, taken });
   if (workflowId) return yield* runWorkflowTurn(ports, request, { turn: scope, agent, workflowId });

@@ -4,7 +4,7 @@ import { withShorterResults } from '../tools/tool-result.ts';
 
 /** The content of a model request in a turn. */
 export interface TurnContent {
-  /** Ends with the user's message to be answered. */
+  /** The conversation. Its last message is the user's message to be answered. */
   conversation: ConversationMessage[];
   passages: Passage[] | undefined;
   /** The tool calls of the turn so far, and their results. */
@@ -12,9 +12,11 @@ export interface TurnContent {
 }
 
 /**
- * Returns a shorter version of a request that was too long for the model; undefined if nothing remains to drop. First halves long tool
- * results. If there are none, drops the older half of the conversation, because later requests would be too long as well. Last, drops the
- * passages.
+ * Returns a shorter version of a request that was too long for the model; undefined if nothing remains to drop.
+ * - First it halves long tool results.
+ * - If no result is long, it drops the older half of the conversation rather than the passages, because otherwise the requests of later
+ *   turns would be too long as well.
+ * - Last, it drops the passages.
  */
 export function shorterRequest(content: TurnContent): TurnContent | undefined {
   const { conversation, passages, exchange } = content;
@@ -24,7 +26,7 @@ export function shorterRequest(content: TurnContent): TurnContent | undefined {
   return passages?.length ? { ...content, passages: [] } : undefined;
 }
 
-/** Returns the newer half of a conversation. It starts with a user message, and ends with the message to be answered. */
+/** Returns the newer half of a conversation. The half starts with a user message, and ends with the message to be answered. */
 function newerHalf(messages: ConversationMessage[]): ConversationMessage[] {
   const middle = Math.ceil(messages.length / 2);
   return messages.slice(messages.findIndex(({ role }, at) => at >= middle && role === 'user'));

@@ -24,9 +24,8 @@ const maxTokens = 150;
 const maxCharacters = 1_000;
 
 /**
- * Returns the query to search for: the last message. If that message depends on earlier ones, the agent's model
- * rewrites it as a standalone question, within a time limit; for the offline model it is joined to the previous
- * message.
+ * Returns the query to search for: the last message. If that message depends on earlier ones, the agent's model rewrites it as a standalone
+ * question, within a time limit. The offline model cannot rewrite it: the query is then the previous and the last message.
  * @throws DomainError `invalid`: `SPEND_CAP_REACHED`
  */
 export async function standaloneQuestion(

@@ -9,15 +9,15 @@ import type { StructuredContent } from '../workflow/structured-content.ts';
 export interface Turn {
   agentId: number;
   sessionId: number;
-  /** Unique to this attempt. */
+  /** Id of the call, unique to this attempt. */
   callId: string;
-  /** The conversation, oldest first, ending with the user's message to be answered. Empty if the agent opens. */
+  /** The conversation, oldest first, ending with the user's message to be answered. Empty if the agent speaks first. */
   history: ConversationMessage[];
-  /** Identifies the turn, equal in every attempt. */
+  /** Identifies the turn; the key is the same in every attempt. */
   turnKey: string;
   /** Whether an earlier attempt may have begun the turn. */
   resumes: boolean;
-  /** Passed to workflows; see `RunTurnRequest`. */
+  /** The person's id in the tenant's own system, for workflows; may be empty. */
   clientExternalId: string;
   metadataJson: string;
   sessionStartedAt?: Date | undefined;
@@ -30,7 +30,7 @@ export interface Turn {
   opens: boolean;
 }
 
-/** Runs a wait, e.g. for a slot, whose time does not count towards a time limit. */
+/** Runs `wait`, e.g. the wait for a slot. The time of the wait does not count towards the caller's time limits. */
 export type Untimed = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 /** The context of calls of models, tools and searches. */
@@ -53,6 +53,6 @@ export interface TurnEvent {
   passages?: Passage[];
   toolCall?: ToolCall;
   structuredContent?: StructuredContent;
-  /** Set with the last text. */
+  /** Set in the event with the turn's last text. */
   finishReason?: FinishReason;
 }

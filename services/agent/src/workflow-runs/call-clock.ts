@@ -3,7 +3,7 @@ export type CallClock = ReturnType<typeof callClock>;
 /** The longest delay that a timer accepts. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Creates a time limit for calls. Its clock starts paused; it is paused between calls, and while they wait for a slot. */
+/** Creates a time limit for calls. Its clock is paused at the start, between calls, and while a call waits for a slot. */
 export function callClock(limitMs: number) {
   const over = new AbortController();
   let holds = 1;
@@ -40,7 +40,7 @@ export function callClock(limitMs: number) {
   };
 }
 
-/** Runs a wait with these clocks paused. */
+/** Pauses these clocks until `wait` has settled. */
 export async function untimed<Result>(clocks: readonly CallClock[], wait: () => Promise<Result>): Promise<Result> {
   for (const clock of clocks) clock.stop();
   try {

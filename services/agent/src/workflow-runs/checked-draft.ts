@@ -5,8 +5,8 @@ import { shareChecks } from '../workflow/share-processor.ts';
 import { isValid } from '../workflow/validate.ts';
 
 /**
- * Reads a draft that passes validation. Must not run in a transaction, because the check waits for the processor.
- * @throws DomainError `invalid`
+ * Validates a draft and returns it as a definition. Must not run in a transaction, because the check waits for the processor.
+ * @throws DomainError `invalid` if the draft has problems
  */
 export async function checkedDraft(
   request: Pick<TenantRequest, 'caller' | 'signal'>,

@@ -12,14 +12,14 @@ import type { TurnEvent, TurnScope } from '../turns/turn.ts';
 import { turnError } from '../turns/turn-error.ts';
 import type { EffectOutcome, RouterEffect } from '../workflow/state.ts';
 
-/** Returns the answer that the model should give if no route fits. It is made longer until no route has that label. */
+/** Returns the answer that the model should give if no route fits. The answer is extended until it differs from every label. */
 function noRouteOf(labels: readonly string[]): string {
   let answer = 'none of these';
   while (labels.includes(answer)) answer += ' routes';
   return answer;
 }
 
-/** Leaves room for the thoughts of a reasoning model. */
+/** The maximum leaves room for the thoughts of a reasoning model. */
 const maxTokens = 2_000;
 
 /**
@@ -53,7 +53,7 @@ export async function* chooseRoute(
       }
       return { output: labelIn(text, effect) };
     } catch (error) {
-      // A provider without JSON mode may refuse the request because of it.
+      // A provider without JSON mode may refuse the request because it asks for JSON.
       const isRefused = error instanceof ModelError && error.kind === 'badRequest' && error.beforeFirstChunk;
       if (!isRefused || part > 0) throw turnError(error, false);
       earlier = { ...sumOf(earlier, usage), contextTokens: 0 };
@@ -87,7 +87,7 @@ function requestOf(
   };
 }
 
-/** Returns the label as the model wrote it; there may be no such route. */
+/** Returns the label that the model wrote, even if no route has this label; null if the model wrote that no route fits. */
 function labelIn(text: string, { routes }: RouterEffect): string | null {
   const answer = parseJson(/\{[^]*\}/u.exec(text)?.[0] ?? '');
   const given = isJsonObject(answer) ? answer['label'] : text;

@@ -17,7 +17,7 @@ export interface WorkflowDrive extends EffectContext {
   definition: WorkflowDefinition;
   /** Creates the first state of a new run. */
   begin: (engine: WorkflowEngine) => RunProgress;
-  /** Earlier usage, which is included in every event's usage. */
+  /** Usage of earlier attempts, which every event's usage includes. */
   reported: TurnUsage;
   /** Stores the progress; called before each effect and at the end. @throws if another attempt has taken over the run */
   keep: (progress: RunProgress) => Promise<void>;
@@ -197,7 +197,7 @@ function withWarning(outcome: EffectOutcome, leftOut: readonly string[]): Effect
   return { warning: { code: 'TOOLS_LEFT_OUT', message: `It went on without ${leftOut.join(', ')}` }, ...outcome };
 }
 
-/** Removes characters that PostgreSQL cannot store from messages and search queries. */
+/** Removes, from messages and search queries, the characters that PostgreSQL cannot store. */
 function cleaned(outcome: EffectOutcome): EffectOutcome {
   return 'error' in outcome ? outcome : { ...outcome, output: cleanedJson(outcome.output) };
 }

@@ -12,7 +12,7 @@ export interface EffectContext {
   scope: TurnScope;
   /** The system prompt for llm nodes without one. */
   persona: string;
-  /** Called by the first node that needs a model. */
+  /** Chooses the models. Called when the first node needs a model. */
   chain: () => Promise<ProviderChain>;
 }
 

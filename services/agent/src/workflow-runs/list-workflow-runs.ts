@@ -8,7 +8,7 @@ import { workflowRunStore } from './workflow-run-store.ts';
 
 /**
  * Lists runs, newest first. For a session that is absent or another tenant's, the list is empty.
- * @throws DomainError `invalid`, including `ANSWER_TOO_LARGE`
+ * @throws DomainError `invalid`: the page arguments are invalid, or the list is too large (`ANSWER_TOO_LARGE`)
  */
 export async function listWorkflowRuns(
   { database }: Ports,

@@ -6,7 +6,7 @@ type BegunStep = Pick<WorkflowTraceStep, 'nodeId' | 'kind' | 'visit' | 'startedA
 
 const tracer = () => trace.getTracer('parley.workflows');
 
-/** Opens the span of a node that makes calls; the spans of these calls are its children. It contains ids and codes, never data. */
+/** Opens the span of a node that makes calls; the spans of these calls are its children. The span contains ids and codes, never data. */
 export function openNodeSpan(step: BegunStep): Span {
   return tracer().startSpan(`workflow.node ${step.kind}`, {
     startTime: step.startedAt,
@@ -15,11 +15,11 @@ export function openNodeSpan(step: BegunStep): Span {
 }
 
 export interface NodeEnd {
-  /** Undefined if the node succeeded; null if the turn was abandoned. */
+  /** The code of the node's error. Undefined if the node succeeded; null if the turn was abandoned. */
   errorCode: string | null | undefined;
   /** Usage of the node's calls. */
   used?: Pick<TurnUsage, 'tokensIn' | 'tokensOut' | 'costUsdE8'>;
-  /** Default: now. */
+  /** When the node ended, in ms since 1970. Default: now. */
   endTime?: number;
 }
 

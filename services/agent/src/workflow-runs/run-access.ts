@@ -9,11 +9,14 @@ import { LRUCache } from 'lru-cache';
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant' | 'resolveSignIn'>;
 
 export interface RunAccess {
-  /** Refuses turns of a deleted tenant. Turns of a suspended tenant may finish. @throws DomainError `forbidden` */
+  /**
+   * Refuses turns of a deleted tenant. Turns of a suspended tenant may finish.
+   * @throws DomainError `forbidden` if the tenant is deleted
+   */
   ofTurn(caller: TenantCaller): Promise<void>;
   /**
-   * Refuses tasks of a caller whom the gateway would refuse now. @throws DomainError the gateway's error:
-   * `unauthenticated`, `forbidden`
+   * Refuses tasks of a caller whom the gateway would refuse now.
+   * @throws DomainError `unauthenticated` or `forbidden`, as the gateway would
    */
   ofTask(caller: TenantCaller): Promise<void>;
 }

@@ -41,10 +41,11 @@ const runInput = z.object({
 });
 
 /**
- * Runs a workflow once, without a session, up to its first response. Keys of tool and action calls derive from the
- * `Idempotency-Key`, so a retry makes no call twice.
- * @throws DomainError `invalid`, as in `runWorkflowTurn`; `notFound`; `unavailable`; `unauthenticated` and `forbidden`
- * if the caller loses access during the run. If nodes have run, the error's `details` contain their trace and cost
+ * Runs a workflow once, without a session, up to its first response. Keys of tool and action calls derive from the `Idempotency-Key`, so a
+ * retry makes no call twice. If nodes have run, the error's `details` contain their trace and cost.
+ * @throws DomainError `invalid` and `unavailable` as in `runWorkflowTurn`
+ * @throws DomainError `notFound`: the tenant has no such workflow
+ * @throws DomainError `unauthenticated` or `forbidden`: the caller lost access during the run
  */
 export async function runWorkflowTask(
   ports: Ports,
@@ -87,7 +88,10 @@ export async function runWorkflowTask(
   }
 }
 
-/** @throws DomainError `notFound`, `invalid` */
+/**
+ * @throws DomainError `notFound`: the tenant has no such workflow
+ * @throws DomainError `invalid`: the draft is invalid, or nothing was published
+ */
 async function definitionOf(
   { database }: Ports,
   request: TenantRequest,

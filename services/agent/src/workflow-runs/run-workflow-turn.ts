@@ -63,10 +63,12 @@ export async function takeOverRun(
 }
 
 /**
- * Runs the agent's workflow for one turn and stores the progress before each call and at the end. All turns of a
- * session run the version that was published when the session started.
- * @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`, `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`;
- * `unavailable`: `TURN_TIMEOUT`; `conflict`: another process has the turn; `forbidden`: the tenant was deleted
+ * Runs the agent's workflow for one turn and stores the progress before each call and at the end. All turns of a session run the version
+ * that was published when the session started.
+ * @throws DomainError `invalid`: `WORKFLOW_NOT_PUBLISHED`, `WORKFLOW_FAILED`, `WORKFLOW_LIMIT`, `SPEND_CAP_REACHED`
+ * @throws DomainError `unavailable`: `TURN_TIMEOUT`
+ * @throws DomainError `conflict`: another process has the turn
+ * @throws DomainError `forbidden`: the tenant was deleted
  */
 export async function* runWorkflowTurn(
   ports: Ports,

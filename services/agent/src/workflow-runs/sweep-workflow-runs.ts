@@ -38,7 +38,7 @@ export async function sweepWorkflowRuns(
   }
 }
 
-/** @returns true when no run of that day or an earlier one remains */
+/** @returns true when no run of `day` or an earlier day remains */
 async function sweepSome(db: TenantDb, day: string, days: number): Promise<boolean> {
   if (await workflowRunStore(db).deleteUntil(day, days, rowsAtOnce)) return false;
   const { knex, tenantId } = db;

@@ -11,7 +11,10 @@ export interface PublishedWorkflow {
 export function workflowDefinitions({ knex, tenantId }: TenantDb, workflowId: number) {
   const rows = rowsBy(knex);
   return {
-    /** Returns the version that was published at this time (millisecond precision), or the current version if there was none. */
+    /**
+     * Returns the version that was current at this time (millisecond precision). Returns the newest version if none was published by that
+     * time, or if no time is given.
+     */
     async published(at: Date | undefined): Promise<PublishedWorkflow | undefined> {
       const [found] = await rows<PublishedWorkflow>(
         `SELECT version, definition FROM workflow_versions

@@ -69,7 +69,7 @@ export function workflowRunStore(db: TenantDb) {
   }
 
   /**
-   * Removes the states of a session's other runs that did not succeed, and closes those that are still open.
+   * Removes the states of a session's unsuccessful runs, except the run of `turnKey`, and closes those that are still open.
    * @returns the change of their size in bytes
    */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
@@ -234,7 +234,10 @@ export function workflowRunStore(db: TenantDb) {
       if (freed > 0) await count(-freed);
     },
 
-    /** Lists runs, newest first; traces only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /**
+     * Lists runs, newest first; traces only if selected.
+     * @throws DomainError `ANSWER_TOO_LARGE` if the list is too large
+     */
     async listOf(sessionId: number, { first, after }: Page): Promise<WorkflowRun[]> {
       const query = knex('workflow_runs')
         .select(knex.raw(columnsWithin(db, workflowRuns)))

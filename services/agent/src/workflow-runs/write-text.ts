@@ -14,8 +14,8 @@ const cutWarnings: Partial<Record<FinishReason, string>> = {
 };
 
 /**
- * Lets the model write a text like a reply, with passages and rounds of tool calls. The offline model follows no
- * instructions; if the prompt contains the user's message, it answers that message.
+ * Lets the model write a text like a reply, with passages and rounds of tool calls. The offline model follows no instructions; if the
+ * prompt contains the user's message, the offline model answers that message.
  */
 export async function* writeText(
   ports: Ports,
@@ -40,7 +40,7 @@ export async function* writeText(
   for await (const { finishReason, ...event } of reply) {
     output += event.text;
     end = finishReason ?? end;
-    // The finish reason is passed on only if the text is the whole response. For a part of the response it would say nothing.
+    // The finish reason is passed on only if the text is the whole response. It would have no meaning for a part of the response.
     yield isRepeated ? { ...event, ...(finishReason && { finishReason }) } : { ...event, text: '' };
   }
   const warning = end && cutWarnings[end];

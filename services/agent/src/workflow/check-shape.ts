@@ -16,7 +16,7 @@ const maxKeyLength = 100;
 
 let compiled: ValidateFunction | undefined;
 
-/** Compiles the schema, which takes as long as one check of the largest definition. */
+/** Compiles the schema. This takes as long as one check of the largest definition. */
 export function compileShape(): ValidateFunction {
   return (compiled ??= compileSchema(definitionSchema, {
     dialect: '2020-12',
@@ -39,7 +39,7 @@ export function checkShape(definition: unknown): WorkflowIssue[] {
   return [...issues].map(([path, message]) => ({ path, message }));
 }
 
-/** Reports whether a name is forbidden. Only `__proto__` matches the pattern and is refused. */
+/** Reports whether a name is forbidden. The only such name that matches the pattern for names is `__proto__`. */
 function isForbiddenName(error: ErrorObject): boolean {
   return error.keyword === 'not';
 }

@@ -86,9 +86,9 @@ export const definitionLimits = {
   maxDepth: 32,
   maxValues: 20_000,
   maxNodes: 200,
-  /** Maximum tags and outputs, in all templates together. */
+  /** Maximum number of Liquid tags and outputs, in all templates together. */
   maxTemplateTags: 1_000,
-  /** Maximum characters within tags and outputs. */
+  /** Maximum number of characters within Liquid tags and outputs, in all templates together. */
   maxTemplateCode: 30_000,
   /** Maximum characters in all expressions together. */
   maxExpressionCharacters: 10_000,

@@ -23,7 +23,7 @@ const maxLabelLength = 60;
  */
 export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: [] }): string {
   const ids = Object.keys(definition.nodes);
-  // Generated names, because some words, e.g. `end`, are keywords of Mermaid.
+  // The names are generated, because some words, e.g. `end`, are keywords of Mermaid.
   const nameOf = (id: string) => `n${ids.indexOf(id)}`;
   const way = wayOf(run);
   const lines = ['flowchart TD', `  start(( )) --> ${nameOf(definition.start)}`];
@@ -51,7 +51,7 @@ export function draw(definition: WorkflowDefinition, run: DrawnRun = { trace: []
   return [...lines, ...styles(definition, run, nameOf, taken), ''].join('\n');
 }
 
-/** Returns the numbers of the steps that led from one node to another, for each such pair. */
+/** Returns, for each pair of nodes, the numbers of the steps that led from the first node to the second. */
 function wayOf({ trace }: DrawnRun): Map<string, number[]> {
   const way = new Map<string, number[]>();
   trace.slice(1).forEach(({ nodeId }, index) => {

@@ -1,7 +1,7 @@
 import type { WorkflowNode } from './definition.ts';
 
 export interface Edge {
-  /** Path below the node, e.g. `routes.0.next`. */
+  /** The edge's path within the node, e.g. `routes.0.next`. */
   path: string;
   /** The condition of the edge; empty if it has none. */
   label: string;

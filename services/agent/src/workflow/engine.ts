@@ -52,8 +52,8 @@ export const maxNodesOfTurn = 50;
 const maxNodeMs = 50;
 const maxTurnMs = 200;
 /**
- * The maximum factor by which the limit is raised if the machine has suspended the thread. With a smaller factor, nodes
- * that need a millisecond would fail on a busy machine; with a larger one, other work would wait too long for one node.
+ * The maximum factor by which a node's time limit is raised if the machine has suspended the thread. With a smaller factor, nodes that need
+ * a millisecond would fail on a busy machine; with a larger one, other work would wait too long for one node.
  */
 const nodePatience = 4;
 const maxMessageLength = 300;
@@ -102,7 +102,7 @@ export function workflowEngine({ now = Date.now, maxNodes = maxNodesOfTurn }: Wo
   }
 
   /**
-   * Runs one node, to its end or to the effect that it asks for. Returns a state that is not `running` unchanged.
+   * Runs one node, to its end or to the effect that it asks for. A state that is not `running` is returned unchanged.
    * @param budget the remaining budget of the turn, which is consumed
    */
   function step(definition: WorkflowDefinition, state: WorkflowState, budget = evaluationBudget()): WorkflowState {
@@ -315,7 +315,7 @@ function stateTooLarge(problem: string): NodeError {
   return { code: 'STATE_TOO_LARGE', message: `What the nodes have put out ${problem}` };
 }
 
-/** Renders structured content. If that fails, the content is omitted and the text is sent without it. */
+/** Renders structured content. If rendering fails, the text is sent without structured content. */
 function contentOf(
   node: ResponseNode,
   scope: Scope,

@@ -6,14 +6,14 @@ import type { Json } from './definition.ts';
 import type { NameRead, Scope } from './scope.ts';
 
 export interface Expression {
-  /** Evaluates to true or false. @throws Error with the reason why the expression has no result */
+  /** Evaluates the expression; the result is true or false. @throws Error with the reason why the expression has no result */
   isTrue(scope: Scope): boolean;
   reads: NameRead[];
 }
 
 type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 
-/** An expression that does not compile. The message completes "<path> …". */
+/** Thrown for an expression that does not compile. The message completes the sentence "<path> …". */
 export class ExpressionError extends Error {}
 
 const maxTextLength = 100_000;
@@ -28,7 +28,7 @@ const LIST = listType(CelScalar.DYN);
 /** Type names, which are values in CEL. */
 const typeNames = new Set(['bool', 'bytes', 'double', 'int', 'list', 'map', 'null_type', 'string', 'type', 'uint']);
 
-/** Text functions whose result is no longer than their input. */
+/** Text functions that cannot return a text longer than their input. */
 const textFunctions = new Set(['charAt', 'indexOf', 'lastIndexOf', 'lowerAscii', 'substring', 'trim', 'upperAscii']);
 
 const env = celEnv({
@@ -40,7 +40,7 @@ const env = celEnv({
       within(maxTextLength, left, right);
       return new Uint8Array([...left, ...right]);
     }),
-    // Copies the lists: views would be nested one level deeper with each `+`, and would be slower to read.
+    // Copies the lists. Views of them would be nested one level deeper with each `+`, and would be slower to read.
     celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
       within(maxListLength, { length: left.size }, { length: right.size });
       return [...left, ...right];
@@ -54,9 +54,9 @@ const env = celEnv({
 const kept = new LRUCache<string, Expression>({ max: 2_000 });
 
 /**
- * Compiles a CEL expression. JSON numbers are doubles, as in CEL; arithmetic of a double and an int gives a double.
- * Evaluation has no time limit of its own, so call it within one, as the engine does.
- * @throws ExpressionError
+ * Compiles a CEL expression. JSON numbers are doubles, as in CEL; arithmetic of a double and an int gives a double. The expression does not
+ * limit the time of its evaluation: the caller must limit it, as the engine does.
+ * @throws ExpressionError if the text does not compile
  */
 export function compileExpression(text: string): Expression {
   const known = kept.get(text);
@@ -83,7 +83,7 @@ function compile(text: string): Expression {
   }
 }
 
-/** Returns a lower bound for the nesting of brackets, including brackets in string literals. */
+/** Returns the maximum nesting of brackets. Brackets in string literals count, too. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -215,7 +215,7 @@ function checkPattern(name: string, [pattern]: Expr[]): void {
   }
 }
 
-/** Returns the place from the parser's message, e.g. `<input>:1:3: found + but expecting …`. */
+/** Extracts the place of the error from the parser's message, e.g. from `<input>:1:3: found + but expecting …`. */
 function placeOf(error: unknown): string {
   const [, line, column] = /^<input>:(\d+):(\d+):/u.exec(error instanceof Error ? error.message : '') ?? [];
   return line === undefined ? '' : `: line ${line}, column ${column}`;

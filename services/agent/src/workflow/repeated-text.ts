@@ -1,7 +1,7 @@
 import { type LlmNode, nodeOf, type WorkflowDefinition } from './definition.ts';
 import { compileTemplate } from './templates.ts';
 
-/** Reports whether the response after an `llm` node consists of exactly the node's text. */
+/** Reports whether the response after an `llm` node consists of exactly the text of the `llm` node. */
 export function isRepeated(definition: WorkflowDefinition, id: string, node: LlmNode): boolean {
   const response = nodeOf(definition, node.next);
   if (response?.kind !== 'response') return false;

@@ -33,7 +33,7 @@ export function scopeOf(definition: WorkflowDefinition, state: WorkflowState): S
   };
 }
 
-/** Returns a function that checks names, and reports those that do not exist in the definition. */
+/** Returns a function that checks a name. The function returns the problem if the name does not exist in the definition. */
 export function nameChecker(definition: WorkflowDefinition): (read: NameRead) => string | undefined {
   const variables = new Set([...Object.keys(definition.variables ?? {}), ...outputsOf(definition)]);
   const nodes = new Set(Object.keys(definition.nodes));

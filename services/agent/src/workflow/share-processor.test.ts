@@ -8,7 +8,7 @@ const of = (tenantId: number) => ({
   signal: new AbortController().signal,
 });
 
-/** Blocks the processor for this long. */
+/** Blocks the processor for `ms` milliseconds. */
 function busy(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);

@@ -6,7 +6,7 @@ type Request = Pick<TenantRequest, 'caller' | 'signal'>;
 
 /** Queues all evaluations and checks of this process, which share its one thread. */
 const queue = fairQueue({ inFlight: 4, shares: { tenant: { inFlight: 2 } } });
-/** Queues checks, which clients may request at any time: one per tenant at a time. */
+/** Queues checks, because clients may request them at any time. One check per tenant runs at a time. */
 const checks = fairQueue({
   shares: { tenant: { inFlight: 1, waiting: 20, label: 'to check workflows of this tenant' } },
 });
@@ -26,10 +26,10 @@ export async function shareProcessor<Result>({ caller, signal }: Request, work: 
 const minPauseMs = 2;
 
 /**
- * Runs work as `shareProcessor` does, for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the tenant's
- * next piece of work waits for as long as this piece took, so that one tenant uses at most half of the thread.
- * @param continues whether this is part of work that has already begun; such work is not refused
- * @throws DomainError `tooManyRequests`
+ * Runs work as `shareProcessor` does, but for work that no turn waits for, e.g. checks and comparisons of definitions. Afterwards the
+ * tenant's next piece of work waits for as long as this piece took, so that one tenant uses at most half of the thread.
+ * @param continues whether the work is part of a request that has already begun; such work is not refused
+ * @throws DomainError `tooManyRequests` if too much work of the tenant is waiting
  */
 export async function shareChecks<Result>(request: Request, work: () => Result, continues = false): Promise<Result> {
   const release = await checks.enter({ tenant: request.caller.tenantId }, () => request.signal, continues);

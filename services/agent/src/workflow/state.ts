@@ -23,7 +23,7 @@ export interface WorkflowState {
   nodes: Record<string, NodeResult>;
   /** Number of times that each node was begun in the session. Effect keys contain these numbers, so that no key is used twice. */
   visits: Record<string, number>;
-  /** Nodes begun in this turn. */
+  /** Number of nodes begun in this turn. */
   visited: number;
   effect: WorkflowEffect | null;
   reply: WorkflowReply | null;
@@ -100,7 +100,7 @@ export interface RouterEffect extends EffectBase {
   instruction: string;
   message: string;
   routes: { label: string; description: string }[];
-  /** The model's first answer, if that was not a label; null at the first request. */
+  /** The model's first answer, if it was not one of the labels; null at the first request. */
   refused: string | null;
 }
 
@@ -121,7 +121,9 @@ export interface ActionEffect extends EffectBase {
 export type WorkflowEffect = LlmEffect | RouterEffect | ToolEffect | ActionEffect;
 
 /**
- * The outcome of an effect, with a warning for the trace if it partly failed. Output: text for an llm node; for a
- * router, a label or null if none fits; any JSON for tools and actions.
+ * The outcome of an effect, with a warning for the trace if the effect partly failed. The output is:
+ * - text for an llm node;
+ * - a label for a router, or null if none fits;
+ * - any JSON for tools and actions.
  */
 export type EffectOutcome = { output: Json; warning?: NodeError } | { error: NodeError };

@@ -15,7 +15,7 @@ export interface Template {
   repeats?: NameRead | undefined;
 }
 
-/** A template that does not compile. The message completes "<path> …". */
+/** Thrown for a template that does not compile. The message completes the sentence "<path> …". */
 export class TemplateError extends Error {}
 
 export const templateLimits = { maxCharacters: 100_000, maxBytes: 262_144, maxDepth: 32, maxValues: 20_000 };
@@ -23,25 +23,29 @@ export const templateLimits = { maxCharacters: 100_000, maxBytes: 262_144, maxDe
 const memoryUnits = 1_000_000;
 const maxReasonLength = 200;
 
-/** Disabled: `capture` stores text that no limit counts, and counters are not part of the scope. */
+/**
+ * Tags that templates may not use: `capture` stores text that no limit counts; the other three use counters, which are not part of the
+ * scope.
+ */
 const disabledTags = ['capture', 'increment', 'decrement', 'cycle'];
 
 /**
- * Disabled: the first three can nest a list in itself, so that few steps make an endless text; the results of the
- * others vary from one rendering to the next.
+ * Filters that templates may not use. The first three can nest a list in itself, so that few steps make an endless text; the results of the
+ * last three vary from one rendering to the next.
  */
 const disabledFilters = ['push', 'unshift', 'group_by', 'sample', 'sha256', 'hmac_sha256'];
 
 const texts = dialect(templateEngine());
 const values = dialect(templateEngine());
-// Values keep their type here. In `texts`, `outputEscape` formats them.
+// Rendering with `values` keeps the type of an output. Rendering with `texts` formats outputs with `outputEscape`.
 Object.assign(values.options, { outputEscape: undefined });
 
 const kept = new LRUCache<string, Template>({ max: 2_000, maxSize: 4_194_304 });
 
 /**
- * Compiles a Liquid template: the dialect of the chassis, with the restrictions in the README. Rendering has no time
- * limit of its own: call it within one, as the engine does. @throws TemplateError
+ * Compiles a Liquid template; the README of this folder describes the dialect. The template does not limit the time of rendering: the
+ * caller must limit it, as the engine does.
+ * @throws TemplateError if the source does not compile
  */
 export function compileTemplate(source: string): Template {
   const known = kept.get(source);
@@ -56,7 +60,7 @@ export function countTags(source: string): number {
   return (source.match(/\{[{%]/gu) ?? []).length;
 }
 
-/** Returns the number of characters within tags and outputs, which also determines the time of parsing. */
+/** Returns the number of characters within tags and outputs. Like the number of tags, it determines the time of parsing. */
 export function countCode(source: string): number {
   const opening = /\{[{%]/gu;
   let characters = 0;
@@ -141,7 +145,7 @@ function valueOf(output: Output, scope: Scope): Json {
   const value: unknown = toValueSync(output.value.value(context, false) as Generator<unknown, unknown>);
   const { problem } = measureJson(value, templateLimits);
   if (problem !== undefined) throw new TemplateError(`its value ${problem}`);
-  // A copy, so that Liquid's own objects become plain data.
+  // Copies the value, so that Liquid's own objects become plain data.
   return (JSON.parse(JSON.stringify(value) ?? 'null') as Json) ?? null;
 }
 

@@ -311,7 +311,7 @@ function nested(depth: number): Json {
 const many = (count: number, node: (index: number) => WorkflowNode) =>
   workflow(Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, node(index)])));
 
-/** Definitions that must not take long. A third element `true` marks a valid definition: only its evaluation is limited. */
+/** Definitions that must not take long to validate. A third element `true` marks a valid definition: only its evaluation is limited. */
 const hostile: [string, () => unknown, true?][] = [
   ['10,000 nodes', () => many(10_000, (index) => say('a', { next: `n${index + 1}` }))],
   [
@@ -362,7 +362,7 @@ const hostile: [string, () => unknown, true?][] = [
 const chained = (text: (index: number) => string) =>
   many(12, (index) => say(text(index), index < 11 ? { next: `n${index + 1}` } : {}));
 
-/** Returns the shortest of three runs, because other processes interfere. */
+/** Returns the processor time of the fastest of three runs in ms, because other processes interfere. */
 function cost(work: () => unknown): number {
   const costs = [1, 2, 3].map(() => {
     const { user, system } = process.threadCpuUsage();

@@ -8,8 +8,8 @@ import { definitionLimits, type WorkflowDefinition, type WorkflowIssue } from '.
 import { references, type WorkflowReferences } from './references.ts';
 
 /**
- * A safety limit, because the limits of definitions already bound the time. Checking the largest definition takes about
- * 15 ms; up to three times that if it is the process's first check, or if the machine is busy.
+ * A safety limit in addition to the limits of definitions, which already bound the time. Checking the largest definition takes about 15 ms,
+ * or up to 45 ms if it is the process's first check or if the machine is busy.
  */
 const maxMs = 100;
 
@@ -24,7 +24,7 @@ export function validate(definition: unknown): WorkflowIssue[] {
 
 export interface Inspection {
   issues: WorkflowIssue[];
-  /** The resources that the definition names; undefined if its form is wrong. */
+  /** The resources that the definition names; undefined if the definition does not match its JSON Schema, or was not checked to the end. */
   references?: WorkflowReferences;
 }
 
@@ -40,7 +40,9 @@ export function inspect(definition: unknown): Inspection {
 
 let isWarm = false;
 
-/** Compiles everything once at the start, so that this time does not count for the first definition that is checked. */
+/**
+ * Compiles the schema and a small definition once at the start, so that this time does not count for the first definition that is checked.
+ */
 function warmUp(): void {
   if (isWarm) return;
   isWarm = true;
@@ -63,7 +65,7 @@ const smallDefinition: WorkflowDefinition = {
   },
 };
 
-/** Returns the first problems. Names and paths that come from the definition are shortened. */
+/** Returns the first `maxIssues` problems. Names and paths that come from the definition are shortened. */
 export function boundedIssues(issues: readonly WorkflowIssue[]): WorkflowIssue[] {
   return issues
     .slice(0, definitionLimits.maxIssues)

@@ -7,7 +7,10 @@ import type { Ports } from '../ports.ts';
 const maxLength = 12_000;
 const listTimeoutMs = 10_000;
 
-/** Returns the resources that a definition may name, as many as fit, as JSON for a model. @throws DomainError `unavailable` */
+/**
+ * Returns the resources that a definition may name, as many as fit, as JSON for a model. @throws DomainError `unavailable` if knowledge or
+ * action cannot be reached
+ */
 export async function availableThings(
   { knowledge, action }: Pick<Ports, 'knowledge' | 'action'>,
   { caller, signal }: TenantRequest,

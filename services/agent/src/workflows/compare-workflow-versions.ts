@@ -6,7 +6,10 @@ import { sharedPatch } from './json-patch.ts';
 import { workflowStore } from './workflow-store.ts';
 import { workflowVersionStore } from './workflow-version-store.ts';
 
-/** Returns the RFC 6902 patch from one version to another, or to the draft. @throws DomainError `notFound` */
+/**
+ * Returns the RFC 6902 patch from one version to another, or to the draft. @throws DomainError `notFound` if the workflow or a version is
+ * absent
+ */
 export async function compareWorkflowVersions(
   { database }: Pick<Ports, 'database'>,
   request: TenantRequest,

@@ -2,7 +2,7 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import test from 'ava';
 import { definitionIssues } from './definition-issues.ts';
 
-const ports = {} as Parameters<typeof definitionIssues>[0]; // an invalid definition is not looked up
+const ports = {} as Parameters<typeof definitionIssues>[0]; // no service is asked about an invalid definition
 
 test('at most two definitions of a tenant are checked before other work goes on', async (t) => {
   let isOver = false;

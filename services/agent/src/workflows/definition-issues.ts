@@ -6,9 +6,9 @@ import { boundedIssues, inspect } from '../workflow/validate.ts';
 import { missingReferences } from './missing-references.ts';
 
 /**
- * Returns the problems of a definition, including resources that the tenant does not have. @param continues as in
- * `shareChecks`
- * @throws DomainError `unavailable`, `tooManyRequests`
+ * Returns the problems of a definition, including resources that the tenant does not have.
+ * @param continues as in `shareChecks`
+ * @throws DomainError `unavailable` if knowledge or action cannot be reached; `tooManyRequests` as in `shareChecks`
  */
 export async function definitionIssues(
   ports: Pick<Ports, 'knowledge' | 'action'>,

@@ -50,7 +50,7 @@ export function correctionPrompt(issues: readonly WorkflowIssue[]): string {
 
 const maxIssue = 500;
 
-/** Returns the first issues as sentences. They may contain names of any length. */
+/** Returns the first issues as sentences. Long sentences are cut, because an issue may contain names of any length. */
 export function issueTexts(issues: readonly WorkflowIssue[], first: number): string[] {
   return issues
     .slice(0, first)

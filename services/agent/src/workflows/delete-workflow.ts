@@ -8,8 +8,8 @@ import { workflowStore } from './workflow-store.ts';
 const maxNamed = 10;
 
 /**
- * Deletes a workflow. Its versions are kept for sessions of deleted agents that run them. @throws DomainError
- * `notFound`; `conflict` while it is attached to agents
+ * Deletes a workflow. Its versions are kept, because sessions of deleted agents may still run them.
+ * @throws DomainError `notFound` if the workflow is absent; `conflict` while it is attached to agents
  */
 export async function deleteWorkflow(
   ports: Pick<Ports, 'database'>,

@@ -28,8 +28,8 @@ export interface GeneratedDefinition {
 }
 
 /**
- * Returns the chain of models that generates definitions. @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED` if no
- * language model is configured
+ * Returns the chain of models that generates definitions.
+ * @throws DomainError `invalid` (`WORKFLOW_NOT_GENERATED`) if no language model is configured
  */
 export async function generatingChain({ chooseModel }: Ports, { caller }: TenantRequest): Promise<ProviderChain> {
   const chain = await chooseModel({ llmProviderOverride: null, llmModelOverride: null }, caller);
@@ -39,9 +39,10 @@ export async function generatingChain({ chooseModel }: Ports, { caller }: Tenant
 }
 
 /**
- * Generates a definition that could be published. If an answer has problems, the model gets them and corrects the
- * answer, up to twice. Each attempt is a metered call.
- * @throws DomainError `invalid`, `WORKFLOW_NOT_GENERATED`, or the errors of a direct call
+ * Generates a definition that could be published. If an answer has problems, the model gets them and corrects the answer, up to twice. Each
+ * attempt is a metered call.
+ * @throws DomainError `invalid` (`WORKFLOW_NOT_GENERATED`) if no answer is a valid definition
+ * @throws the errors of a direct call (see `directError`)
  */
 export async function generateDefinition(
   ports: Ports,

@@ -13,8 +13,8 @@ import { workflowStore } from './workflow-store.ts';
 const change = z.object({ workflowId: z.int(), instruction: text(4_000) });
 
 /**
- * Generates a changed draft by instruction, and the RFC 6902 patch from the current draft to it. Nothing is saved.
- * @throws DomainError `notFound`; the errors of `generateDefinition`
+ * Generates a changed draft from an instruction, and the RFC 6902 patch from the current draft to the new one. Nothing is saved.
+ * @throws DomainError `notFound` if the workflow is absent; the errors of `generateDefinition`
  */
 export async function generateWorkflowDiff(
   ports: Ports,

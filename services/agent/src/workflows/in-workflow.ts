@@ -5,7 +5,7 @@ import type { Ports } from '../ports.ts';
 import type { Workflow } from './workflow.ts';
 import { workflowStore } from './workflow-store.ts';
 
-/** Runs a transaction that holds the lock of a live workflow. @throws DomainError `notFound` */
+/** Runs a transaction that holds the lock of a live workflow. @throws DomainError `notFound` if the workflow is absent or deleted */
 export async function inWorkflow<T>(
   { database }: Pick<Ports, 'database'>,
   { caller, signal }: TenantRequest,

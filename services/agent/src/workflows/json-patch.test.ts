@@ -32,7 +32,7 @@ test('lists that would take long are replaced, within a bounded time', (t) => {
   const long = (salt: number) => Array.from({ length: 9_000 }, (_, n) => n * salt);
   t.deepEqual(jsonPatch({ a: long(1) }, { a: long(2) }), [{ op: 'replace', path: '/a', value: long(2) }]);
 
-  // Many lists, each below the limit, whose elements differ only in their last value.
+  // Many lists, each short enough for the shortest patch. Their elements differ only in their last value.
   const element = (salt: number) =>
     Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`k${n}`, n < 11 ? n : salt]));
   const many = (salt: number) =>

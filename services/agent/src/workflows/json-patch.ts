@@ -10,7 +10,7 @@ const maxMs = 250;
 /**
  * Runs `jsonPatch` within the tenant's share of the processor.
  * @param continues as in `shareChecks`
- * @throws DomainError `tooManyRequests`
+ * @throws DomainError `tooManyRequests` as in `shareChecks`
  */
 export async function sharedPatch(
   request: Pick<TenantRequest, 'caller' | 'signal'>,

@@ -3,13 +3,13 @@ import type { Ports } from '../ports.ts';
 import type { WorkflowIssue } from '../workflow/definition.ts';
 import type { WorkflowReferences } from '../workflow/references.ts';
 
-/** Longer than the action service's own timeout for connectors. */
+/** This timeout is longer than the action service's own timeout for connectors. */
 const listTimeoutMs = 10_000;
 
 /**
- * Returns the resources in a definition that are absent, deleted or another tenant's. A tool counts as existing if its
- * connector cannot be asked, so that an outage of the connector's server does not prevent publishing.
- * @throws DomainError `unavailable`
+ * Returns the resources in a definition that are absent, deleted or another tenant's. A tool counts as existing if its connector cannot be
+ * asked, so that an outage of the connector's server does not prevent publishing.
+ * @throws DomainError `unavailable` if knowledge or action cannot be reached
  */
 export async function missingReferences(
   ports: Pick<Ports, 'knowledge' | 'action'>,

@@ -13,9 +13,11 @@ import { workflowVersionStore } from './workflow-version-store.ts';
 const maxChecks = 3;
 
 /**
- * Publishes the draft as the next version. Nothing changes if the draft equals the published version, so that a retry
- * or a concurrent call creates no second version.
- * @throws DomainError `notFound`; `invalid` with every problem of the draft; `conflict` if the draft keeps changing
+ * Publishes the draft as the next version. Nothing changes if the draft equals the published version, so that a retry or a concurrent call
+ * creates no second version.
+ * @throws DomainError `notFound` if the workflow is absent or deleted
+ * @throws DomainError `invalid` with every problem of the draft
+ * @throws DomainError `conflict` if the draft keeps changing
  */
 export async function publishWorkflow(ports: Ports, request: TenantRequest, workflowId: number): Promise<Workflow> {
   const id = requireId('Workflow', workflowId);

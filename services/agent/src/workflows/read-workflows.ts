@@ -13,7 +13,10 @@ export async function findWorkflow(
   return database.read(caller.tenantId, (db) => workflowStore(db).find(id));
 }
 
-/** Lists workflows by id. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
+/**
+ * Lists workflows, ordered by id.
+ * @throws DomainError `invalid` with `ANSWER_TOO_LARGE` if the list is too large
+ */
 export async function listWorkflows(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,
@@ -21,7 +24,7 @@ export async function listWorkflows(
   return database.transact(caller.tenantId, (db) => workflowStore(db).list());
 }
 
-/** Lists versions, newest first. @throws DomainError `notFound` */
+/** Lists versions, newest first. @throws DomainError `notFound` if the workflow is absent or deleted */
 export async function listWorkflowVersions(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -6,7 +6,10 @@ import type { Workflow } from './workflow.ts';
 import { workflowStore } from './workflow-store.ts';
 import { workflowVersionStore } from './workflow-version-store.ts';
 
-/** Replaces the draft by an older version; the published version stays. @throws DomainError `notFound` */
+/**
+ * Replaces the draft by an older version; the published version stays. @throws DomainError `notFound` if the workflow or the version is
+ * absent
+ */
 export async function restoreWorkflowVersion(
   ports: Pick<Ports, 'database'>,
   request: TenantRequest,

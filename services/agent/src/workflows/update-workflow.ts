@@ -8,7 +8,7 @@ import type { Workflow } from './workflow.ts';
 import { workflowChanges } from './workflow-input.ts';
 import { workflowStore } from './workflow-store.ts';
 
-/** Updates a workflow. An update without changes writes nothing. @throws DomainError `notFound` */
+/** Updates a workflow. An update without changes writes nothing. @throws DomainError `notFound` if the workflow is absent or deleted */
 export async function updateWorkflow(
   ports: Pick<Ports, 'database'>,
   request: TenantRequest,

@@ -7,7 +7,7 @@ import { definitionIssues } from './definition-issues.ts';
 
 /**
  * Returns the problems of a definition; none if it could be published.
- * @throws DomainError `invalid` for input that no draft may contain; `unavailable`
+ * @throws DomainError `invalid` for input that no draft may contain; `unavailable` and `tooManyRequests` as in `definitionIssues`
  */
 export async function validateWorkflow(
   ports: Pick<Ports, 'knowledge' | 'action'>,

@@ -6,7 +6,7 @@ import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Workflow, type WorkflowFields, workflows } from './workflow.ts';
 
-/** Live workflows; deleted ones count as absent. */
+/** Reads and writes live workflows; deleted ones count as absent. */
 export function workflowStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -18,7 +18,7 @@ export function workflowStore(db: TenantDb) {
     async find(id: number): Promise<Workflow | undefined> {
       return parseId(id) === undefined ? undefined : live().where({ id }).first(row);
     },
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the workflow is absent or deleted */
     async get(id: number): Promise<Workflow> {
       const workflow = await this.find(id);
       if (!workflow) throw notFound('Workflow', id);
@@ -27,17 +27,17 @@ export function workflowStore(db: TenantDb) {
     async exists(id: number): Promise<boolean> {
       return parseId(id) !== undefined && (await live().where({ id }).first('id')) !== undefined;
     },
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the workflow is absent or deleted */
     async lock(id: number): Promise<Workflow> {
       await rows('SELECT FROM workflows WHERE tenant_id = :tenantId AND id = :id AND deleted_at IS NULL FOR UPDATE', {
         tenantId,
         id: parseId(id) ?? 0,
       });
-      // Read by a separate statement: a statement that waited for the lock does not see versions published in the
-      // meantime.
+      // The workflow is read by a separate statement, because a statement that waited for the lock does not see versions published during
+      // the wait.
       return this.get(id);
     },
-    /** Prevents the deletion of a workflow until the commit. @throws DomainError `notFound` */
+    /** Prevents the deletion of a workflow until the commit. @throws DomainError `notFound` if the workflow is absent or deleted */
     async lockShared(id: number): Promise<void> {
       const workflow = parseId(id) === undefined ? undefined : await live().where({ id }).forShare().first('id');
       if (!workflow) throw notFound('Workflow', id);

@@ -11,7 +11,7 @@ export function workflowVersionStore(db: TenantDb, workflowId: number) {
   const mine = () => knex<WorkflowVersion>('workflow_versions').where({ tenantId, workflowId });
 
   return {
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the workflow has no such version */
     async get(version: number): Promise<WorkflowVersion> {
       const found =
         parseId(version) === undefined

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { hasCode } from '@parley/kernel/errors';
 import { processStart } from '@parley/kernel/processes/process-start';
 
-/** The process that holds a folder. */
+/** The process that has locked a data folder. */
 interface Holder {
   pid: number;
-  /** The start time of that process, as the operating system reports it: the system can reuse a pid. */
+  /** The holder's start time, as the operating system reports it. It is compared because the system can reuse a pid. */
   startedAt: string;
-  /** An id that is unique to this claim. */
+  /** The unique id of this attempt to lock the folder. */
   claim: string;
-  /** The folder of the holder's socket; a process that takes over from a killed holder removes it. */
+  /** The folder of the holder's socket. A process that takes over from a killed holder removes this folder. */
   socketFolder: string;
 }
 
 export type FolderLock = ReturnType<typeof lockFolder>;
 
 /**
- * Locks `folder` for this process, or throws an error that names the folder and the process that holds it.
- * The lock of a dead process is taken over at once, and its socket folder passed to `removeLeftover`.
+ * Locks `folder` for this process, or throws an error that names the folder and the process that holds it. The lock of a dead process is
+ * taken over at once, and the dead process's socket folder is passed to `removeLeftover`.
  */
 export function lockFolder(folder: string, socketFolder: string, removeLeftover: (socketFolder: string) => void) {
   const lock = join(folder, 'lock');

@@ -1,17 +1,17 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Exchange } from './embedded-statements.ts';
 
-/** One connection to the session. */
+/** A client connection that uses the session. */
 export interface SessionClient {
-  /** Sends PostgreSQL's response. */
+  /** Sends PostgreSQL's response to the client. */
   write(answer: Buffer): void;
-  /** Called once when the client has kept a transaction idle for too long, and the session was freed. */
+  /** Called once the client has lost the session because it kept a transaction idle for too long. */
   evict(): void;
 }
 
 /** Messages that PostgreSQL must receive together, without messages of other clients between them. */
 export interface MessageGroup {
-  /** Called when the client gets the session. */
+  /** Returns the messages to send. Called when the client gets the session. */
   exchange(): Exchange;
   /** Whether the pipeline continues after these messages (they end in Flush, not in Sync), so that the client keeps the session. */
   unfinished: boolean;
@@ -73,7 +73,8 @@ export function sharedSession(
   function leave(client: SessionClient): void {
     waiting = waiting.filter((entry) => entry.client !== client);
     if (owner !== client && current !== client) return;
-    // The client's running statement may begin a transaction, so ROLLBACK is always queued; outside of a transaction it is only a warning.
+    // The client's running statement may begin a transaction, so ROLLBACK is always queued; outside of a transaction, ROLLBACK only causes
+    // a warning.
     waiting.unshift({ client, group: { exchange: () => rollBackAll, unfinished: false }, quiet: true });
     start();
   }
@@ -84,7 +85,7 @@ export function sharedSession(
       start();
     },
     leave,
-    /** Resolves when no message waits or runs. */
+    /** Resolves when no message waits or runs, and no client has exclusive use of the session. */
     idle: (): Promise<void> =>
       current === undefined && owner === undefined && waiting.length === 0
         ? Promise.resolve()

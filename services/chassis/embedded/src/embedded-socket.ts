@@ -46,7 +46,7 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions) {
   };
 }
 
-/** The client of statements that the server itself sends. */
+/** Stands in for a client when the server itself sends statements. */
 const nobody: SessionClient = { write: () => undefined, evict: () => undefined };
 
 interface Served {
@@ -55,7 +55,7 @@ interface Served {
   greeting: Buffer;
 }
 
-/** Runs the messages of one connection in groups. @returns how to close the connection. */
+/** Runs the messages of one connection in groups. @returns a function that closes the connection */
 function serveConnection(socket: Socket, { session, statements, greeting }: Served): () => void {
   let started = false;
   let ended = false;
@@ -98,7 +98,7 @@ function serveConnection(socket: Socket, { session, statements, greeting }: Serv
   const read = messageReader(() => started, onMessage, end);
   socket.setNoDelay(true);
   socket.on('data', read);
-  // `close` follows any error.
+  // No action is needed: `close` follows every error.
   socket.on('error', () => {});
   socket.once('close', () => session.leave(client));
   return () => end(fatal('57P01', 'terminating connection due to administrator command'));
@@ -151,8 +151,8 @@ const ENDS_A_GROUP = 'SQFH';
 /** Passwords and COPY data, which PostgreSQL ignores when it has not requested them. */
 const NOT_PART_OF_A_STATEMENT = 'pdcf';
 /**
- * Sent after every simple query. PGlite reads only the messages that it is given, and a COPY FROM STDIN would crash PGlite at their end.
- * This message makes COPY FROM STDIN fail; PGlite ignores it after any other statement.
+ * Sent after every simple query. PGlite would crash in a COPY FROM STDIN once it has read all messages that it was given. This message
+ * makes COPY FROM STDIN fail; PGlite ignores the message after any other statement.
  */
 const COPY_FAIL = message('f', 'COPY FROM STDIN is not served here\0');
 const SSL_REQUEST = 80877103;

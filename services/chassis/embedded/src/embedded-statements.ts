@@ -6,7 +6,7 @@ export interface Exchange {
 
 /** The prepared statements of one connection. */
 export type ConnectionStatements = ReturnType<ReturnType<typeof sharedStatements>['connection']>;
-/** A statement of the session. */
+/** A prepared statement in PGlite's session. */
 interface Statement {
   name: string;
   /** Number of connections that use the statement. */
@@ -54,9 +54,10 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
     };
 
     return {
-      /** Call this when the messages are sent, because the result depends on which statements are prepared by then. */
+      /** Call this when the messages are sent, because the result depends on the statements that are prepared at that time. */
       exchange(messages: Buffer[]): Exchange {
-        // While a pipeline continues after a Flush, an earlier message may have failed; then PostgreSQL would ignore these messages.
+        // While a pipeline continues after a Flush, an earlier message of the pipeline may have failed; then PostgreSQL would ignore the
+        // messages of this exchange.
         const isCertain = !isContinued;
         isContinued = messages.at(-1)?.[0] === FLUSH;
         let isKnown = false;
@@ -102,7 +103,7 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
         };
       },
 
-      /** To be called when the connection has ended. Call `closeUnused` afterwards. */
+      /** Call when the connection has ended, and call `closeUnused` afterwards. */
       end(): void {
         for (const own of statements.keys()) giveUp(own);
       },
@@ -110,8 +111,8 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
   }
 
   /**
-   * Closes statements that no connection uses, except the most recently used ones, because pools close idle connections and open others.
-   * Call it outside of a transaction, because the messages end with Sync.
+   * Closes statements that no connection uses. Keeps the most recently used ones, because the next connection of a pool often prepares them
+   * again. Call it outside of a transaction, because the messages end with Sync.
    */
   function closeUnused(): Exchange {
     const unused = [...prepared].filter(([, { users }]) => users === 0);
@@ -136,7 +137,7 @@ const statementKind = 'S'.charCodeAt(0);
 const FLUSH = 'H'.charCodeAt(0);
 const ERROR = 'E'.charCodeAt(0);
 const SYNC = Buffer.from('S\0\0\0\x04', 'latin1');
-/** Closes the unnamed statement. */
+/** A Close message for the unnamed statement. */
 const CLOSE = Buffer.from('C\0\0\0\x06S\0', 'latin1');
 const PARSE_COMPLETE = Buffer.from('1\0\0\0\x04', 'latin1');
 

@@ -16,8 +16,8 @@ export interface EmbeddedWorkerData {
 }
 
 /**
- * PGlite runs in a thread of its own, because statements, and the first start above all, would block the event loop. The thread sends
- * `ready` to its parent; any message to it stops it.
+ * PGlite runs in a separate thread. Otherwise its statements would block the event loop, and its first start would block it longest. The
+ * thread sends `ready` to its parent; any message to the thread stops it.
  */
 async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }: EmbeddedWorkerData): Promise<void> {
   const port = parentPort;
@@ -35,7 +35,10 @@ async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }
   port.postMessage('ready');
 }
 
-/** Deletes an incomplete cluster first. A marker file shows that the first start was killed; nothing was committed to that cluster. */
+/**
+ * Opens the cluster in the folder, and before that deletes an incomplete one. A marker file shows that the cluster's first start was
+ * killed; nothing was committed to such a cluster.
+ */
 async function openFolder(folder: string, snapshot: string | null): Promise<PGlite> {
   const cluster = join(folder, 'cluster');
   const unfinished = join(folder, 'unfinished');
@@ -47,8 +50,8 @@ async function openFolder(folder: string, snapshot: string | null): Promise<PGli
 }
 
 /**
- * All buffers allocate their memory at the start, because PGlite clears them; the default is 128 MB. Pages that are not in these buffers
- * come from the operating system's cache.
+ * PGlite clears all shared buffers when it starts, so all their memory is allocated then. Their default size is 128 MB. Pages that are not
+ * in these buffers come from the operating system's cache.
  */
 const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'];
 
@@ -62,7 +65,7 @@ async function open(cluster: string | undefined, snapshot: string | null): Promi
   return db;
 }
 
-/** Writes to another name and renames the complete file, because other processes may read or create the same file. */
+/** Writes the snapshot under another name and renames the complete file, because other processes may read or create the same file. */
 async function saveSnapshot(db: PGlite, snapshot: string): Promise<void> {
   const dump = await db.dumpDataDir('none');
   const draft = `${snapshot}.${randomUUID()}`;

@@ -6,11 +6,11 @@ import { type FolderLock, lockFolder } from './embedded-lock.ts';
 import type { EmbeddedWorkerData } from './embedded-worker.ts';
 
 export interface EmbeddedDatabaseOptions {
-  /** The data folder, created with mode 0700 if missing. `null`: in memory, lost at `stop`. */
+  /** The data folder, created with mode 0700 if missing. `null`: the data are in memory, and lost at `stop`. */
   folder: string | null;
   /**
-   * A file with an empty cluster, with which a first start skips `initdb` and saves seconds. The first start that finds no such file
-   * creates it. Valid for one version of PGlite only. Default: none.
+   * A file with an empty cluster. With it, the first start on a data folder skips `initdb` and saves seconds. If the file is missing, such
+   * a start creates it. The file is valid for one version of PGlite only. Default: no file.
    */
   snapshot?: string;
   /**
@@ -20,7 +20,7 @@ export interface EmbeddedDatabaseOptions {
   idleInTransactionTimeoutMs?: number;
 }
 
-/** PostgreSQL (PGlite with pgvector) inside this process, in a thread of its own. */
+/** PostgreSQL (PGlite with pgvector) inside this process, in a separate thread. */
 export type EmbeddedDatabase = ReturnType<typeof running>;
 
 /**
@@ -28,8 +28,8 @@ export type EmbeddedDatabase = ReturnType<typeof running>;
  * it.
  *
  * The database itself does not keep the process alive; open connections do. One session serves every connection: a transaction makes all
- * others wait, so keep it short and never wait for a second connection inside a transaction. No `LISTEN`, no `COPY FROM STDIN`, no
- * session-wide `SET`.
+ * other connections wait, so keep it short and never wait for a second connection inside a transaction. `LISTEN`, `COPY FROM STDIN` and
+ * session-wide `SET` are not supported.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const folder = options.folder === null ? null : resolve(options.folder);
@@ -85,7 +85,7 @@ function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: ()
   }
 
   return {
-    /** Connection string for `pg` and knex, over a Unix socket that only this user of the machine can reach. */
+    /** Connection string for `pg` and knex, over a Unix socket that only the current user of the machine can reach. */
     url,
     /** Resolves with the reason when the database ends without `stop`; it does not restart. Otherwise stays pending. */
     exited: exited.promise,
@@ -133,5 +133,8 @@ function urlOf(socketFolder: string): string {
 
 const PORT = 5432;
 const SOCKET_FOLDER_PREFIX = 'parley-db-';
-/** Closing takes less than a second, unless a statement hangs; committed data survives termination. */
+/**
+ * How long `stop` waits before it terminates the thread. Closing takes less than a second, unless a statement hangs. Committed data
+ * survives termination.
+ */
 const STOP_TIMEOUT_MS = 10_000;

@@ -23,18 +23,19 @@ import { isMissing, type ObjectHead, type OpenObjectFile, openObjectFile, writeO
 import type { UrlSigner } from './signed-urls.ts';
 
 export interface FileObjectStoreOptions {
-  /** Created when something is stored. */
+  /** The root folder. It is created when the first object is stored. */
   folder: string;
   signer: UrlSigner;
   /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until that server listens. */
   publicUrl: () => string | undefined;
 }
 
-/** Objects as local files, for one process. */
+/** An object store that keeps its objects as local files and is used by one process. */
 export interface FileObjectStore extends ObjectStore {
   /**
    * Stores a stream of bytes once the stream has ended. Used by the storage server.
-   * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`; `conflict` (`OBJECT_FINAL`) after `refuseUploads`
+   * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) if the stream exceeds `maxBytes`
+   * @throws DomainError `conflict` (`OBJECT_FINAL`) if `refuseUploads` was called for the key
    */
   receive(
     key: string,
@@ -43,7 +44,7 @@ export interface FileObjectStore extends ObjectStore {
   ): Promise<StoredVersion>;
 }
 
-/** Files in `incoming/` that are older than this are from a dead process. */
+/** Age after which a file in `incoming/` counts as abandoned by a dead process. */
 const abandonedAfterMs = 60 * 60 * 1000;
 const openFilesAtOnce = 32;
 
@@ -185,7 +186,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
   };
 }
 
-/** The keys that refuse uploads. They are kept in memory, because one process serves the store. */
+/** The object keys for which uploads are refused. They are kept in memory, because one process serves the store. */
 function refusedUploads() {
   const untilByKey = new Map<string, number>();
   return {

@@ -12,13 +12,14 @@ export interface ObjectHead extends ObjectFacts {
   key: string;
 }
 
-/** Enough for the JSON of any head, since keys and types are bounded. */
+/** Length of the head in bytes. It is enough for the JSON of any head, since keys and types are bounded. */
 const headBytes = 4_096;
 const mark = 'parley object 1 ';
 
 /**
- * Writes an object to `incoming/`, syncs it and renames it. A write that fails, is cut off or exceeds `maxBytes` leaves no file.
- * The ETag is the SHA-256 of the bytes. @param beforeRename may throw: nothing is stored then
+ * Writes an object to `incoming/`, syncs the file and renames it to its final name. No file remains after a write that fails, is cut off or
+ * exceeds `maxBytes`. The ETag is the SHA-256 of the bytes.
+ * @param beforeRename called when all bytes are written; if it throws, nothing is stored
  */
 export async function writeObjectFile(
   target: { file: string; incoming: string },
@@ -54,7 +55,7 @@ export async function writeObjectFile(
   }
 }
 
-/** An open object: replacing it does not affect this reader. */
+/** An open object. Its bytes can be read to the end even if the object is replaced. */
 export interface OpenObjectFile {
   head: ObjectHead;
   handle: FileHandle;
@@ -62,7 +63,10 @@ export interface OpenObjectFile {
   start: number;
 }
 
-/** @returns undefined when the file does not exist. */
+/**
+ * Opens an object file.
+ * @returns undefined when the file does not exist.
+ */
 export async function openObjectFile(file: string): Promise<OpenObjectFile | undefined> {
   let handle: FileHandle;
   try {

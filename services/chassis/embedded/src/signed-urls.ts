@@ -4,7 +4,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 export interface Permit {
   method: 'PUT' | 'GET';
   key: string;
-  /** PUT: the required content type. GET: the content type of the response. Default: the stored content type. */
+  /** PUT: the content type that the upload must have. GET: the content type of the response; default: the stored content type. */
   contentType?: string | undefined;
   /** GET: the file name under which browsers save the object. */
   fileName?: string | undefined;
@@ -16,7 +16,7 @@ const parameters = ['expires', 'type', 'name', 'signature'] as const;
 type Parameters = Partial<Record<(typeof parameters)[number], string>>;
 
 /**
- * Signs URLs with HMAC-SHA256; object key and permit are in plain text. The first key of the ring signs and all verify, so that
+ * Signs URLs with HMAC-SHA256; object key and permit are in plain text. The first key of the ring signs and every key verifies, so that
  * URLs stay valid during a key rotation.
  */
 export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.now) {
@@ -34,8 +34,8 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
     },
 
     /**
-     * Returns what a request target (unparsed path and query) permits for this method.
-     * @returns undefined when the URL has expired, was changed in any way, or was signed for something else.
+     * Returns the permit of a request target (unparsed path and query) that is requested with `method`.
+     * @returns undefined if the URL has expired, was changed in any way, or was signed for another method.
      */
     verify(method: string, target: string): Permit | undefined {
       if (method !== 'PUT' && method !== 'GET') return undefined;
@@ -50,7 +50,7 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
         expiresAt: new Date(Number(given.expires)),
       };
       const sent = Buffer.from(given.signature ?? '', 'base64url');
-      // Tries all keys, so that the time does not reveal which one matches.
+      // Tries all keys, so that the response time does not reveal which key matches.
       const matches = ring.filter((each) => {
         const right = signature(each, permit);
         return sent.length === right.length && timingSafeEqual(sent, right);

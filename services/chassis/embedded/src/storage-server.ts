@@ -13,12 +13,12 @@ import type { Permit, UrlSigner } from './signed-urls.ts';
 export interface StorageServerOptions {
   store: Pick<FileObjectStore, 'get' | 'receive'>;
   signer: UrlSigner;
-  /** 0: any free port. */
+  /** The port to listen on; 0: any free port. */
   port: number;
   host?: string;
-  /** Origins whose pages may use the URLs; `*` allows any. */
+  /** Origins whose pages may request the signed URLs; `*` allows any origin. */
   corsOrigins: string[];
-  /** The maximum size of an upload. Default 20 MB. */
+  /** The maximum size of an upload, in bytes. Default: 20 MB. */
   maxBytes?: number;
   /** Time in ms after which a connection without traffic is closed. Default 30,000. */
   idleTimeoutMs?: number;
@@ -27,7 +27,7 @@ export interface StorageServerOptions {
 }
 
 const defaultMaxBytes = 20 * 1024 * 1024;
-/** How long receiving a request may take. */
+/** Maximum time in ms for receiving a request. */
 const requestTimeoutMs = 300_000;
 const headersTimeoutMs = 10_000;
 const stopTimeoutMs = 2_000;
@@ -107,7 +107,7 @@ export function storageServer(options: StorageServerOptions): Part {
     try {
       await serve(request, response);
     } catch (error) {
-      // A client that has disconnected is not logged.
+      // No error is logged when the client has disconnected.
       if (request.errored || response.destroyed || response.headersSent) response.destroy();
       else if (isDomainError(error, 'notFound')) end(request, response, 404, 'There is no such file.');
       else {

@@ -104,7 +104,7 @@ test.serial(
   'of many processes that find the same dead lock, one takes it over and the others name that one',
   async (t) => {
     const folder = temporaryFolder(t);
-    // The second lock, for the removal of the dead lock, is also dead: the starter that held it was killed.
+    // The second lock, which guards the removal of the first one, also belongs to a dead process.
     const dead = { pid: process.pid, startedAt: 'long ago', socketFolder: '' };
     writeFileSync(join(folder, 'lock'), JSON.stringify({ ...dead, claim: 'first' }));
     writeFileSync(join(folder, 'lock.first'), JSON.stringify({ ...dead, claim: 'second' }));
@@ -280,7 +280,7 @@ test.serial(
         message('S', ''),
       ]),
     );
-    // The database itself does not keep the process alive.
+    // The database itself does not keep the process alive, so this timer does.
     const alive = setInterval(() => {}, 1000);
     t.teardown(() => clearInterval(alive));
     t.regex((await database.exited).message, /embedded database has ended/);

@@ -28,7 +28,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
     },
     /**
      * Starts another attempt. Its signal aborts after `timeoutMs`; then the attempt gets `graceMs()` more to settle, unless `stopSignal`
-     * aborts. Resolves at once if an earlier attempt succeeds first.
+     * aborts. If an earlier attempt succeeds in the meantime, resolves immediately.
      */
     async run(timeoutMs: number, graceMs: () => number, stopSignal: AbortSignal): Promise<Outcome> {
       const controller = new AbortController();
@@ -44,7 +44,10 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
       const late = await waitFor(known, graceMs(), stopSignal);
       return late?.isHandled ? late : { isHandled: false, error };
     },
-    /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopSignal` aborts. */
+    /**
+     * Resolves when an unsettled attempt settles, when `timeoutMs` has passed, or when `stopSignal` aborts. Resolves at once if no attempt
+     * is unsettled.
+     */
     async settled(timeoutMs: number, stopSignal: AbortSignal): Promise<void> {
       if (unsettled.size > 0) await waitFor(Promise.race(unsettled.keys()), timeoutMs, stopSignal);
     },
@@ -55,7 +58,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   };
 }
 
-/** Resolves with undefined when `timeoutMs` passed first, or `stopSignal` aborted. */
+/** Waits for a promise. Resolves with undefined if `timeoutMs` passes or `stopSignal` aborts first. */
 async function waitFor<T>(promise: Promise<T>, timeoutMs: number, stopSignal?: AbortSignal): Promise<T | undefined> {
   if (stopSignal?.aborted) return undefined;
   const ended = Promise.withResolvers<undefined>();

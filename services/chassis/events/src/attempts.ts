@@ -8,11 +8,14 @@ import type { Envelope } from './envelope.ts';
 import type { SubscribeOptions } from './event-bus.ts';
 import type { Pause } from './keyed-queue.ts';
 
-/** Retry times of failing handlers. Tests shorten them; production keeps the defaults. */
+/**
+ * The pauses between the attempts at an event, and the time limit of all attempts together. Tests shorten them; production keeps the
+ * defaults.
+ */
 export interface AttemptTimes {
   /** The pause after the given attempt (1, 2, …), in ms. Default: 100 ms, doubled each time, at most 2 s. */
   backoffMs?: (attempt: number) => number;
-  /** Maximum time in ms of all attempts at one event together, during which its key waits. Default 30,000. */
+  /** Maximum time in ms of all attempts at one event together. During this time the other events with the same key wait. Default 30,000. */
   perEventMs?: number;
 }
 
@@ -27,7 +30,10 @@ interface Attempts
     AttemptTimes {
   /** Aborts when the consumer stops: a running attempt may end, but no further attempt begins. */
   stopSignal: AbortSignal;
-  /** Waits for the end of the pause between two attempts, and holds no slot meanwhile. Default: waits only. */
+  /**
+   * Waits for the end of the pause between two attempts, and frees the event's concurrency slot meanwhile. Default: waits without freeing
+   * the slot.
+   */
   pause?: Pause;
   log?: Logger | undefined;
 }
@@ -37,7 +43,7 @@ const maxUnsettled = 2;
 
 /**
  * Handles one event. Resolves with undefined when the event's effect is committed, and with the failure when the event must go to the dead
- * letters. Rejects when the consumer stops before either.
+ * letters. Rejects if the consumer stops before the outcome is known.
  *
  * An attempt is aborted at its timeout. The consumer then waits for the same time again, because a commit may be in flight; a late success
  * counts. An attempt that fails because of an outage is not counted; the event is retried for as long as the outage lasts.

@@ -8,10 +8,10 @@ export interface DeadLetters {
   append(letter: DeadLetter): Promise<void>;
 }
 
-/** Dead letters as JSON lines in one file (mode 0600), payloads in base64. */
+/** Stores dead letters as JSON lines in one file (mode 0600), with payloads in base64. */
 export function fileDeadLetters(file: string) {
   let previous: Promise<unknown> = Promise.resolve();
-  // A crash or a full disk may have truncated the last line, so a newline is written first unless the last write succeeded.
+  // A crash or a full disk may have truncated the last line. So a newline is written first, except after a successful write.
   let startsLine = false;
 
   async function write(letter: DeadLetter): Promise<void> {

@@ -6,14 +6,15 @@ import type { Envelope } from './envelope.ts';
  */
 export interface EventBus {
   /**
-   * Resolves when no event can be lost any more: with a broker once the broker has stored the events; in one process once each group has
+   * Resolves when no event can be lost any more. With a broker: once the broker has stored the events. In one process: once each group has
    * handled them or stored dead letters. After a rejection of any kind some events may have been published: publish all of them again
    * later.
    */
   publish(events: Envelope[]): Promise<void>;
   /**
-   * Resolves when the group receives events. Members of one group, on any replica, share the group's events; each group receives all
-   * events. A group may miss events that were published before its first subscription, so relays start after consumers.
+   * Subscribes a group; when this resolves, the group misses no later event. Members of one group, on any replica, share the group's
+   * events; each group receives all events. A group may miss events that were published before its first subscription, so relays start
+   * after consumers.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Rejects with the reason while the bus cannot be reached. */
@@ -23,7 +24,7 @@ export interface EventBus {
 }
 
 export interface SubscribeOptions {
-  /** The consumer's name, e.g. `evaluation`. */
+  /** The name of the consumer group, e.g. `evaluation`. */
   group: string;
   topics: string[];
   /**
@@ -36,8 +37,8 @@ export interface SubscribeOptions {
    */
   handler: (event: Envelope, signal: AbortSignal) => Promise<void>;
   /**
-   * How many events of one topic are handled at once; events of the same key are handled one at a time. Default 16. The member's partitions
-   * share these slots: each partition can always begin one event, if there are no more partitions than slots.
+   * How many events of one topic the member handles at once. Default 16. Events of the same key are handled one at a time. All partitions
+   * of the member share these slots. If there are no more partitions than slots, each partition can always begin one event.
    */
   concurrency?: number;
   /** Maximum number of attempts at an event before it goes to the dead letters. Default 5. */
@@ -55,8 +56,8 @@ export interface SubscribeOptions {
 
 export interface Subscription {
   /**
-   * Begins no more events and lets running attempts end (each within its timeout). Events not handled by then are
-   * delivered to other members of the group, or to later ones.
+   * Begins no more events and lets running attempts end (each within its timeout). Events that are still not handled are delivered to other
+   * members of the group, or to later ones.
    */
   stop(): Promise<void>;
   /** Number of stored events that the member still has to handle, as far as the member knows. Undefined without a broker. */
@@ -75,7 +76,7 @@ export function deadLetterTopic(topic: string): string {
 
 /** An event that one group could not handle, with the facts that are needed to understand and replay it. */
 export interface DeadLetter {
-  /** `<topic>.dead-letter`. */
+  /** The dead-letter topic: `<topic>.dead-letter`. */
   topic: string;
   group: string;
   /** Number of attempts at the event. */

@@ -34,9 +34,9 @@ interface Member extends SubscribeOptions {
 }
 
 /**
- * The event bus of one process, shared by all its units and fed by their durable outboxes. It stores nothing itself:
- * `publish` resolves only when each group has handled each event or stored its dead letter. It rejects, so that the relay
- * retries, when a group has stopped or has no member, or when a dead letter could not be stored.
+ * The event bus of one process, shared by all its units and fed by their durable outboxes. The bus itself stores nothing: `publish`
+ * resolves only when each group has handled each event or stored its dead letter. `publish` rejects, so that the relay retries, when a
+ * group has stopped or has no member, or when a dead letter could not be stored.
  */
 export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
   const { deadLetters, log, groups = {} } = options;
@@ -94,7 +94,7 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
       const deliveries = events.flatMap((event) =>
         [...(groupQueues.get(event.topic)?.values() ?? [])].map((groupQueue) => ({ event, groupQueue })),
       );
-      for (const { groupQueue } of deliveries) leastBusy(groupQueue); // if a group has no member, deliver to none
+      for (const { groupQueue } of deliveries) leastBusy(groupQueue); // throws before any delivery if a group has no member
       const results = await Promise.allSettled(deliveries.map(({ event, groupQueue }) => deliver(event, groupQueue)));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw unavailable('Not every event was handled; publish them again', failed.reason);

@@ -6,7 +6,7 @@ import { type AssignmentOptions, createAssignment } from './kafka-assignment.ts'
 
 type Delivered = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>;
 
-/** An assignment on a broker that stores committed offsets. */
+/** Creates an assignment, with a stub of a broker that stores the committed offsets. */
 function setup(t: ExecutionContext, options: Pick<AssignmentOptions, 'handle'> & Partial<AssignmentOptions>) {
   const committed = new Map<number, string>();
   const broker = { acceptsCommits: true };

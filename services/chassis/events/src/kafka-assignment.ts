@@ -8,9 +8,12 @@ import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
 
 export interface AssignmentOptions {
   topic: string;
-  /** How many events are handled at once. Each partition can always begin one event, if there are no more partitions than this. */
+  /**
+   * How many events are handled at once. Each partition can always begin one event, if the number of partitions does not exceed
+   * `concurrency`.
+   */
   concurrency: number;
-  /** Resolves when the event is handled or its dead letter stored; rejects when `stopSignal` aborted before that. */
+  /** Resolves when the event is handled or its dead letter is stored; rejects when `stopSignal` aborts first. */
   handle: (message: ReceivedMessage, stopSignal: AbortSignal, pause: Pause) => Promise<void>;
   log?: Logger | undefined;
 }
@@ -19,7 +22,7 @@ export type Assignment = ReturnType<typeof createAssignment>;
 
 type Delivery = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>;
 
-/** The state between two rebalances. */
+/** The state of an assignment between two rebalances. */
 interface Generation {
   revoked: AbortController;
   revokedAt?: number;
@@ -32,7 +35,7 @@ interface Generation {
 
 interface HeldPartition {
   progress: PartitionProgress;
-  /** Set while the partition is paused. */
+  /** Resumes the partition; set while the partition is paused. */
   resume?: (() => void) | undefined;
 }
 
@@ -45,10 +48,10 @@ const pauseAbove = 1_000;
 /**
  * The partitions of one topic that a member holds, and their events in progress. Delivering a batch does not wait: the member continues to
  * fetch and to send heartbeats, and one slow key delays neither other keys nor other partitions. A partition with too many events in
- * progress is paused instead.
+ * progress is paused.
  */
 export function createAssignment({ topic, concurrency, handle, log }: AssignmentOptions) {
-  // Outlives rebalances: an event that is delivered again waits until its first handler has ended.
+  // This queue outlives rebalances: an event that is delivered again waits until its first handler has ended.
   const queue: KeyedQueue = keyedQueue(concurrency);
   const inProgress = new Set<Promise<unknown>>();
   let running = 0;
@@ -98,7 +101,9 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     inProgress.add(handled);
   }
 
-  /** Rejects only after a revocation: within a generation Kafka would not deliver the message again. */
+  /**
+   * Rejects only after the partition was revoked. Until then, failures are retried here, because Kafka would not deliver the message again.
+   */
   async function handleUntilDone(message: ReceivedMessage, revokeSignal: AbortSignal, pause: Pause): Promise<void> {
     for (;;) {
       try {

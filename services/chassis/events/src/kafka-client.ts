@@ -11,7 +11,7 @@ export interface KafkaConnection {
   /** User and password, for `plain` or one of the SCRAM mechanisms. */
   login?: SASLOptions | undefined;
   log?: Logger | undefined;
-  /** How sockets are opened. For tests that delay or break connections. */
+  /** How sockets are opened. Tests use this option to delay or break connections. */
   socketFactory?: ISocketFactory | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface StoredDeadLetter {
   position: string;
   /** The failed group, the number of attempts, the reason and time, and the event's position in its topic. */
   facts: DeadLetterFacts;
-  /** Undefined if the message was not an event, or if its value was too large to store; `facts.reason` names the case. */
+  /** Undefined if the message was not an event, or if its value was too large to store; `facts.reason` shows which of the two applies. */
   event: Envelope | undefined;
   wasReplayed: boolean;
   message: KafkaMessage;
@@ -69,14 +69,14 @@ export function kafkaDeadLetters(connection: KafkaConnection) {
   };
 }
 
-/** A message of a topic. */
+/** A message that was read from a topic. */
 interface Read {
-  /** `<partition>:<offset>`. */
+  /** The message's position in the topic: `<partition>:<offset>`. */
   position: string;
   message: KafkaMessage;
 }
 
-/** Returns undefined for a message that is not a dead letter, such as the mark of a replay. */
+/** Returns the dead letter in a message; undefined if the message is something else, such as the mark of a replay. */
 function letterOf(
   topic: string,
   { position, message }: Read,
@@ -147,7 +147,7 @@ async function readUpTo(
   );
   let hasBegun = false;
   consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
-    if (hasBegun || !restart) finish(error); // otherwise kafkajs restarts it, e.g. while a group coordinator is elected
+    if (hasBegun || !restart) finish(error); // otherwise kafkajs restarts the consumer, e.g. while a group coordinator is elected
   });
   try {
     await consumer.connect();

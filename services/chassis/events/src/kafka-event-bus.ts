@@ -10,7 +10,7 @@ import { toMessage } from './kafka-message.ts';
 import { kafkaProducer } from './kafka-producer.ts';
 
 export interface KafkaEventBusOptions extends KafkaConnection, AttemptTimes, MemberTimes {
-  /** How long `subscribe` waits for partitions in ms; joining continues after that. Default 10,000; 0: no wait. */
+  /** How long, in ms, `subscribe` waits for partitions to be assigned; joining continues after that. Default 10,000; 0: no wait. */
   joinTimeoutMs?: number;
 }
 

@@ -73,7 +73,9 @@ async function storeDeadLetter(
   }
 }
 
-/** Returns the dead letter, followed by smaller variants in case the broker rejects it: with its facts it is larger than the event. */
+/**
+ * Returns the dead letter, followed by smaller variants in case the broker rejects it: the facts make a dead letter larger than its event.
+ */
 function deadLettersOf({ key, value, headers = {} }: KafkaMessage, facts: DeadLetterFacts): [Message, ...Message[]] {
   const note = `(kept without its value of ${value?.length ?? 0} bytes, which the broker refused)`;
   const without = { ...facts, reason: `${facts.reason} ${note}` };

@@ -17,7 +17,7 @@ interface Queue {
   destroy(): void;
 }
 
-/** The queue of a connection that takes one request at a time. */
+/** Creates the queue of a connection that takes one request at a time. */
 function makeQueue(): { queue: Queue; sent: number[]; request: (id: number) => Parameters<Queue['push']>[0] } {
   patchIdleTimer();
   const RequestQueue: new (options: object) => Queue = createRequire(import.meta.url)(

@@ -8,7 +8,7 @@ import { type LogEntry, logLevel } from 'kafkajs';
 const ordinary =
   /rebalanc|not aware of this member|generation id|connection|connect |disconnect|broker|coordinator|leader/i;
 
-/** Forwards the messages of kafkajs to our log, one level lower. */
+/** Forwards the messages of kafkajs to our log, one level lower than kafkajs reports them. */
 export function kafkaLog(log: Logger | undefined): (entry: LogEntry) => void {
   return ({ namespace, level, log: entry }) => {
     const { message, error, groupId, memberId, broker, topic, retryCount } = entry;

@@ -74,10 +74,10 @@ export function joinGroup(options: MemberOptions) {
     let ended = false;
 
     consumer.on(consumer.events.CRASH, ({ payload }) => end.resolve(payload.error));
-    // Other members receive the events that have not begun. An event that is being handled may also be delivered to them; their inbox
-    // detects that.
+    // Other members receive the events that have not begun. They may also receive an event that is still being handled here; their inbox
+    // then detects the second delivery.
     consumer.on(consumer.events.REBALANCING, () => {
-      if (!ended) assignment.revoke(); // otherwise the partitions belong to the next consumer
+      if (!ended) assignment.revoke(); // after the consumer's end, its partitions belong to the next consumer
     });
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       if (ended) return;
@@ -95,7 +95,7 @@ export function joinGroup(options: MemberOptions) {
     if (stopping.signal.aborted) await assignment.drain(commitMs);
     else assignment.revoke();
     ended = true;
-    // A consumer that is still joining leaves after it has joined. A failed consumer is not waited for.
+    // A consumer that is still joining leaves the group after it has joined. Nothing waits for a failed consumer to leave.
     const disconnected = started.catch(() => undefined).then(() => consumer.disconnect());
     const outcome = within(leaveMs, 'Leaving the group', disconnected).catch((error: unknown) =>
       log?.debug({ err: error, group: groupId, topic }, 'Kafka consumer did not leave its group'),
@@ -140,7 +140,7 @@ function onActivity(consumer: Consumer, listener: () => void): void {
 
 async function startConsumer(consumer: Consumer, hasEnded: () => boolean, assignment: Assignment): Promise<void> {
   await consumer.connect();
-  // A new group also reads earlier events, so that no start order loses any.
+  // A new group also reads earlier events, so that no event is lost if the group starts after the publisher.
   await consumer.subscribe({ topics: [assignment.topic], fromBeginning: true });
   await consumer.run({
     autoCommit: false,

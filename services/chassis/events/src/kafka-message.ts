@@ -18,10 +18,10 @@ const headerNames = {
   contentType: 'content-type',
 };
 
-/** On a replayed event: the only group that handles it; all other groups skip it. */
+/** Header of a replayed event. It names the only group that handles the event; all other groups skip it. */
 const onlyGroup = 'parley_only_group';
 
-/** The headers of a dead letter in addition to the event's. */
+/** The headers that a dead letter has in addition to the event's headers. */
 const deadLetterHeaders = {
   group: 'deadletter_group',
   attempts: 'deadletter_attempts',
@@ -32,7 +32,7 @@ const deadLetterHeaders = {
   offset: 'deadletter_offset',
 };
 
-/** On the mark of a replay in the dead-letter topic: the position of the replayed dead letter, `<partition>:<offset>`. */
+/** Header of the message that marks a replay in the dead-letter topic: the position of the replayed dead letter, `<partition>:<offset>`. */
 const replayedLetter = 'deadletter_replayed';
 
 export function toMessage(event: Envelope): Message {
@@ -64,7 +64,10 @@ export function readEnvelope(topic: string, message: KafkaMessage): Envelope | T
   }
 }
 
-/** @throws TypeError that names the missing or malformed header: such a message is not an event. */
+/**
+ * Reads the event of a message.
+ * @throws TypeError that names the missing or malformed header if the message is not an event.
+ */
 export function toEnvelope(topic: string, { key, value, headers }: KafkaMessage): Envelope {
   const required = (name: string): string => {
     const text = headerOf(headers, name);
@@ -100,13 +103,15 @@ export function isForGroup(group: string, { headers }: KafkaMessage): boolean {
 export interface DeadLetterFacts extends HandlingFailure {
   group: string;
   time: Date;
-  /** The event's topic, partition and offset. */
+  /** The event's topic. */
   topic: string;
+  /** The event's partition of the topic. */
   partition: number;
+  /** The event's offset in the partition. */
   offset: string;
 }
 
-/** Returns the dead letter of a message: the unchanged message with the facts as further headers. */
+/** Returns the dead letter of a message: the unchanged message with the facts of the failure as further headers. */
 export function toDeadLetter(
   { key, value, headers }: Pick<KafkaMessage, 'key' | 'value' | 'headers'>,
   facts: DeadLetterFacts,
@@ -150,7 +155,7 @@ export function toReplay({ key, value, headers }: KafkaMessage, group: string): 
   return { key, value, headers: { ...own, [onlyGroup]: group } };
 }
 
-/** Makes the message that marks the dead letter at this position as replayed, for the dead-letter topic. */
+/** Makes the message of the dead-letter topic that marks the dead letter at `position` as replayed. */
 export function toReplayMark(key: Buffer | null, position: string, time: Date): Message {
   return { key, value: null, headers: { [replayedLetter]: position, [deadLetterHeaders.time]: time.toISOString() } };
 }

@@ -24,7 +24,8 @@ const retryPauseMs = 100;
 const noRetries = Number.NaN;
 const maxMessages = 1_000;
 /**
- * Half of a broker's default limit. Calls that the broker accepts one by one are therefore not rejected because they were sent together.
+ * Maximum size of a request: half of a broker's default limit, so that messages that the broker accepts one by one are also accepted
+ * together.
  */
 export const maxRequestBytes = 512 * 1024;
 
@@ -38,8 +39,8 @@ export function kafkaProducer(connection: KafkaConnection) {
   return {
     /**
      * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls made during a request
-     * are sent together in the next request. Rejects within about 10 s. Some messages may have been stored by then; send all of them again
-     * later.
+     * are sent together in the next request. Rejects within about 10 s. Some messages may have been stored before a rejection; send all of
+     * them again later.
      */
     async send(topic: string, messages: Message[]): Promise<void> {
       if (closed) throw unavailable('The event bus is closed');
@@ -81,7 +82,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
       await within(attemptMs, 'Sending', work());
     } catch (error) {
       producer = undefined;
-      // Not awaited, because disconnecting may hang for as long as the broker does.
+      // The promise is not awaited, because disconnecting may hang for as long as the broker does.
       void current.disconnect().catch(() => undefined);
       throw error;
     }
@@ -156,7 +157,7 @@ function splitRequests(messages: Message[]): Message[][] {
   return requests;
 }
 
-/** Counts the first items that fit into one request; at least one, which the broker rejects if it is too large. */
+/** Counts the first items that fit into one request. Counts at least one item; the broker rejects it if it is too large. */
 function countThatFits<T>(items: T[], weigh: (item: T) => { messages: number; bytes: number }): number {
   let messages = 0;
   let bytes = 0;

@@ -2,7 +2,7 @@ export type PartitionProgress = ReturnType<typeof partitionProgress>;
 
 /** The progress of one partition between two rebalances. */
 export function partitionProgress() {
-  const begun = new Set<bigint>(); // in the order of `begin`
+  const begun = new Set<bigint>(); // in the order in which they began
   let next: bigint | undefined;
   let committed: bigint | undefined;
   let end: bigint | undefined;
@@ -10,7 +10,7 @@ export function partitionProgress() {
   const finishedUpTo = () => begun.values().next().value ?? next;
 
   return {
-    /** Call it in ascending order of offsets. */
+    /** Records that an event has begun. Call it in ascending order of offsets. */
     begin(offset: string): void {
       begun.add(BigInt(offset));
       next = BigInt(offset) + 1n;
@@ -33,7 +33,7 @@ export function partitionProgress() {
       const upTo = finishedUpTo();
       return end === undefined || upTo === undefined || upTo >= end ? 0 : Number(end - upTo);
     },
-    /** `highWatermark`: the offset that the partition's next event will get. */
+    /** Records the end of the partition. `highWatermark` is the offset that the partition's next event will get. */
     endsAt(highWatermark: string): void {
       end = BigInt(highWatermark);
     },

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 
-/** Bits of the operations in a broker's response, by the names that ACLs use. */
+/** The bit of each operation in a broker's response, keyed by the names that ACLs use. */
 const operations = { Read: 3, Write: 4, Describe: 8, DescribeConfigs: 10 } as const;
 
 export type KafkaRight = keyof typeof operations;
@@ -19,14 +19,14 @@ export interface KafkaRights {
  * Nothing is written, and the topics and groups need not exist. Undefined for brokers older than 2.3, which do not report rights.
  * @throws an error with the name `noCoordinator` when a group has no coordinator for some seconds.
  *
- * kafkajs 2.2.4 has the connections but not these versions of the requests. Its version is pinned, because this module uses private parts
- * of it.
+ * kafkajs 2.2.4 opens the connections, but does not support the versions of the requests that ask for rights. The version of kafkajs is
+ * pinned, because this module uses private parts of kafkajs.
  */
 export async function kafkaRights(
   connection: KafkaConnection,
   { topics, groups }: { topics: string[]; groups: string[] },
 ): Promise<KafkaRights | undefined> {
-  const cluster = clusterOf(kafkaClient(connection, { retries: 20 })); // a new cluster creates its offsets topic in this time
+  const cluster = clusterOf(kafkaClient(connection, { retries: 20 })); // enough retries for a new cluster to create its offsets topic
   await cluster.connect();
   try {
     const broker = await cluster.brokerPool.findConnectedBroker();
@@ -61,7 +61,9 @@ async function rightsOfGroup(cluster: Cluster, broker: Broker, groupId: string):
   }
 }
 
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR: responses without rights. */
+/**
+ * The error codes COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR. Responses with such a code have no rights.
+ */
 const electing = new Set([14, 15, 16]);
 const coordinatorMs = 10_000;
 /** The name of the error that kafkajs itself throws when a group has no coordinator. */
@@ -85,12 +87,12 @@ function topicsRequest(topics: string[]): ProtocolRequest<[string, ReadonlySet<K
     response: answer((decoder) => {
       decoder.readInt32(); // throttle time
       decoder.readArray(skipBroker);
-      decoder.readString(); // cluster
-      decoder.readInt32(); // controller
+      decoder.readString(); // cluster id
+      decoder.readInt32(); // controller id
       return decoder.readArray(() => {
-        decoder.readInt16(); // on an error the rights are missing, or the topic does not exist
+        decoder.readInt16(); // error code; with an error, rights are missing or the topic does not exist
         const name = decoder.readString();
-        decoder.readBoolean(); // internal
+        decoder.readBoolean(); // whether the topic is internal
         decoder.readArray(skipPartition);
         return [name, rightsIn(decoder.readInt32())];
       });
@@ -99,16 +101,16 @@ function topicsRequest(topics: string[]): ProtocolRequest<[string, ReadonlySet<K
 }
 
 function skipBroker(decoder: Decoder): void {
-  decoder.readInt32(); // id
+  decoder.readInt32(); // broker id
   decoder.readString(); // host
   decoder.readInt32(); // port
   decoder.readString(); // rack
 }
 
 function skipPartition(decoder: Decoder): void {
-  decoder.readInt16(); // error
-  for (let field = 0; field < 3; field += 1) decoder.readInt32(); // partition, leader, its epoch
-  for (let list = 0; list < 3; list += 1) decoder.readArray(() => decoder.readInt32()); // replicas, in sync, offline
+  decoder.readInt16(); // error code
+  for (let field = 0; field < 3; field += 1) decoder.readInt32(); // partition, leader, leader epoch
+  for (let list = 0; list < 3; list += 1) decoder.readArray(() => decoder.readInt32()); // all, in-sync and offline replicas
 }
 
 function groupRequest(groupId: string): ProtocolRequest<{ error: number; rights: ReadonlySet<KafkaRight> }> {
@@ -118,7 +120,7 @@ function groupRequest(groupId: string): ProtocolRequest<{ error: number; rights:
       decoder.readInt32(); // throttle time
       const [group] = decoder.readArray(() => {
         const error = decoder.readInt16();
-        for (let field = 0; field < 4; field += 1) decoder.readString(); // group, state, kind and name of its protocol
+        for (let field = 0; field < 4; field += 1) decoder.readString(); // group id, state, protocol type, protocol name
         decoder.readArray(skipMember);
         return { error, rights: rightsIn(decoder.readInt32()) };
       });
@@ -129,12 +131,12 @@ function groupRequest(groupId: string): ProtocolRequest<{ error: number; rights:
 }
 
 function skipMember(decoder: Decoder): void {
-  for (let field = 0; field < 3; field += 1) decoder.readString(); // member, client, its host
-  decoder.readBytes(); // topics
-  decoder.readBytes(); // partitions
+  for (let field = 0; field < 3; field += 1) decoder.readString(); // member id, client id, client host
+  decoder.readBytes(); // the member's topics
+  decoder.readBytes(); // the member's partitions
 }
 
-/** The lowest integer means a response without rights. */
+/** The lowest 32-bit integer means a response without rights. */
 function rightsIn(bits: number): ReadonlySet<KafkaRight> {
   const told = bits === -(2 ** 31) ? 0 : bits;
   return new Set(
@@ -153,7 +155,7 @@ function answer<T>(read: (decoder: Decoder) => T): ProtocolRequest<T>['response'
   };
 }
 
-/** The part of a kafkajs cluster that is used here. */
+/** The part of a kafkajs cluster that this module uses. */
 function clusterOf(client: Kafka): Cluster {
   const symbols = Object.getOwnPropertySymbols(client);
   const name = symbols.find(({ description }) => description === 'private:Kafka:createCluster');

@@ -5,7 +5,7 @@ import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import { deadLetterRetentionMs, type TopicDeclaration } from './topics.ts';
 
 export interface TopicOptions extends KafkaConnection {
-  /** Copies of each partition. Default 3, or as many as there are brokers. */
+  /** Number of replicas of each partition. Default: 3, or the number of brokers if that is smaller. */
   replication?: number | undefined;
 }
 
@@ -28,8 +28,8 @@ interface WantedTopic extends TopicDeclaration {
 }
 
 /**
- * Creates missing topics, each with its dead-letter topic. On existing topics sets the declared retention and disables compaction;
- * partitions, replication and other settings stay as they are. Idempotent.
+ * Creates missing topics, each with its dead-letter topic. Sets the declared retention of existing topics and disables their compaction;
+ * does not change their partitions, replication and other settings. Idempotent.
  */
 export async function makeTopics(topics: TopicDeclaration[], options: TopicOptions): Promise<TopicOutcome[]> {
   const admin = kafkaClient(options, { retries: 5 }).admin();
@@ -85,7 +85,9 @@ async function waitForLeaders(admin: Admin, names: string[]): Promise<void> {
   }
 }
 
-/** Settings that every topic must have, even if others created it. Compaction would drop all but the newest event of a key. */
+/**
+ * Settings that every topic must have, even a topic that another program created. Compaction would drop all but the newest event of a key.
+ */
 const settingsOf = ({ retentionMs }: Pick<TopicDeclaration, 'retentionMs'>) => ({
   'retention.ms': String(retentionMs),
   'cleanup.policy': 'delete',
@@ -111,18 +113,19 @@ const namesOf = (topics: readonly Named[]) => topics.map(({ name }) => name);
 /** The state of a topic on the brokers. */
 export interface TopicState {
   partitions: number;
-  /** Undefined if the topic's settings were not requested. */
+  /** How long events are kept, in ms. Undefined if the topic's settings were not requested. */
   retentionMs: number | undefined;
-  /** The minimum over all partitions of the number of replicas, and of in-sync replicas. */
+  /** The smallest number of replicas that any partition has. */
   replicas: number;
+  /** The smallest number of in-sync replicas that any partition has. */
   inSync: number;
   /** How many replicas must be in sync for an event to be accepted. Undefined if the topic's settings were not requested. */
   minInSync: number | undefined;
-  /** E.g. `delete`. Undefined if the topic's settings were not requested. */
+  /** The cleanup policy, e.g. `delete`. Undefined if the topic's settings were not requested. */
   cleanupPolicy: string | undefined;
-  /** Maximum size of each partition; negative if unlimited. Undefined if the topic's settings were not requested. */
+  /** Maximum size of each partition in bytes; negative if unlimited. Undefined if the topic's settings were not requested. */
   retentionBytes: number | undefined;
-  /** Maximum size of one partition's events in a request. Undefined if the topic's settings were not requested. */
+  /** Maximum size in bytes of one partition's events in a request. Undefined if the topic's settings were not requested. */
   maxMessageBytes: number | undefined;
 }
 

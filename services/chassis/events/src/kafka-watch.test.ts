@@ -6,7 +6,7 @@ type Watched = Parameters<typeof watchConsumer>[1];
 
 const healthy: Watched = { noProgressForMs: () => 0, revokedForMs: () => 0, retryCommit: () => undefined };
 
-/** The default time is long enough for a heartbeat that is late on a busy machine. */
+/** The default of `stalledAfterMs` is long enough for a heartbeat that is late on a busy machine. */
 function watched(t: ExecutionContext, assignment: Partial<Watched>, stalledAfterMs = 1_200) {
   const stalled = Promise.withResolvers<Error>();
   let beat: () => void = () => undefined;

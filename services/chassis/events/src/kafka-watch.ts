@@ -1,7 +1,8 @@
 import type { Assignment } from './kafka-assignment.ts';
 
-/** In ms. The longest interval between two checks of a consumer, and the longest time that it may fetch before it joins its group again. */
+/** Longest interval in ms between two checks of a consumer. */
 const longestIntervalMs = 5_000;
+/** Longest time in ms that a consumer may fetch before it joins its group again. */
 const longestUnjoinedMs = 20_000; // twice as long as a group waits for its members
 
 /**

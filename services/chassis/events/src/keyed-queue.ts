@@ -1,6 +1,6 @@
 /**
- * Releases the task's slot until `until` settles and a slot is free again; does not wait for a slot if `stopSignal` aborts. No code of the
- * task may run during the pause.
+ * Releases the task's slot, waits until `until` settles, and then waits for a free slot. If `stopSignal` aborts, does not wait for a slot.
+ * No code of the task may run during the pause.
  */
 export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promise<void>;
 
@@ -8,7 +8,10 @@ export type Pause = (until: Promise<unknown>, stopSignal: AbortSignal) => Promis
 export interface TaskOptions {
   /** The partition of the task. Partitions share the slots evenly. Default: all tasks are in one partition. */
   partition?: string;
-  /** When a task fails, the later tasks of the same key and batch fail too; tasks of other batches do not. Default: one batch for all. */
+  /**
+   * When a task fails, the later tasks of the same key and batch fail too; tasks of other batches do not. Default: all tasks are in one
+   * batch.
+   */
   batch?: unknown;
 }
 
@@ -42,9 +45,9 @@ interface Partition {
  * Runs tasks: tasks of one key in order, one at a time; tasks of different keys concurrently, up to a limit. With the limit 0 no task runs.
  */
 export function keyedQueue(limit: number) {
-  /** Contains a key from the start of its first task to the end of its last. */
+  /** The queues by key. A key is present from the start of its first task to the end of its last task. */
   const keyQueues = new Map<string, KeyQueue>();
-  /** Ordered by the time at which each partition last got a slot, oldest first. */
+  /** The partitions, ordered by the time at which each last got a slot, oldest first. */
   const partitions = new Map<string, Partition>();
   let running = 0;
 
@@ -141,8 +144,8 @@ export function keyedQueue(limit: number) {
 
   return {
     /**
-     * Settles as the task does. When a task rejects, the tasks of the same key and batch behind it reject too and do not run, because the
-     * failed task is delivered again and must come before them. Tasks of other batches still run.
+     * Runs a task and settles as the task does. When a task rejects, the tasks of the same key and batch behind it reject too and do not
+     * run, because the failed task is delivered again and must come before them. Tasks of other batches still run.
      */
     run(key: string, task: Task, { partition: name = '', batch }: TaskOptions = {}): Promise<void> {
       return new Promise((resolve, reject) => {
@@ -160,7 +163,7 @@ export function keyedQueue(limit: number) {
       limit = newLimit;
       fillSlots();
     },
-    /** Reserves one slot for each of these partitions, as far as the limit allows. */
+    /** Reserves one slot for each of the named partitions and for no others, as far as the limit allows. */
     reserve(names: string[]): void {
       for (const partition of partitions.values()) partition.isReserved = false;
       for (const name of names) partitionOf(name).isReserved = true;

@@ -1,13 +1,13 @@
 /** One topic of events, declared by the service that publishes it. Each topic also has a dead-letter topic. */
 export interface TopicDeclaration {
-  /** E.g. `session-ended`. */
+  /** The topic's name, e.g. `session-ended`. */
   name: string;
   /**
    * The number of partitions, which limits how many replicas of one consumer can share the topic. Choose generously: adding partitions
    * later moves keys between partitions, and the events of a moved key lose their order.
    */
   partitions: number;
-  /** How long events are kept, in ms: 7 days at most (`rememberedDays`). */
+  /** How long events are kept, in ms. The maximum is 7 days, because inboxes remember events for `rememberedDays`. */
   retentionMs: number;
 }
 

@@ -214,7 +214,7 @@ onKafka((test) => {
     const producer = connect();
     const network = kafkaNetwork();
     const seen = new Set<string>();
-    // kafkajs itself would need more than 5 s to notice.
+    // kafkajs itself would need more than 5 s to detect the frozen connections.
     await connect({ ...network, stalledAfterMs: 1_000, sessionTimeoutMs: 6_000 }).subscribe({
       group: 'a',
       topics: [topic],
@@ -243,7 +243,7 @@ onKafka((test) => {
         concurrency: 4,
         async handler({ id, key }) {
           perMember[name]++;
-          // As with a database inbox, a second delivery of the event waits, and then finds the mark.
+          // A second delivery of the event waits and then finds the inbox mark, as with an inbox in a database.
           await new Promise(setImmediate);
           if (inbox.has(id)) return;
           inbox.add(id);

@@ -80,7 +80,10 @@ onKafka((test) => {
   });
 });
 
-/** Starts a member that has joined. `taken` has the ids of its events, `consumers` the consumers that it has used one after another. */
+/**
+ * Starts a member and waits until it has joined. `taken` has the ids of the member's events, `consumers` the consumers that it has used one
+ * after another.
+ */
 async function emittingMember(t: ExecutionContext, topic: string, times: MemberTimes = {}) {
   const taken = new Set<string>();
   const consumers: ReturnType<typeof emittingConsumer>[] = [];
@@ -135,7 +138,7 @@ function effectsOf() {
   };
 }
 
-/** Starts a member in its own process. While the member is held, the events that it has received stay unfinished and without effect. */
+/** Starts a member in its own process. While the test holds the member, events that it receives stay unfinished and without effect. */
 async function startMember(t: ExecutionContext, topic: string, take: (event: Taken) => void) {
   const member: ChildProcess = fork(child, [testBrokers.join(','), topic]);
   t.teardown(() => member.kill('SIGKILL'));

@@ -95,7 +95,7 @@ onKafka((test) => {
     await bus.publish([event('1')]);
     network.freeze();
     const frozenAt = performance.now();
-    await bus.publish([event('1')]); // retried on a new connection, as the old one may have been idle
+    await bus.publish([event('1')]); // retried on a new connection, because the broker may have closed an idle one
     t.true(performance.now() - frozenAt < 30_000);
   });
 

@@ -17,7 +17,10 @@ const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
  */
 export type AccessCheck = (caller: Caller) => void;
 
-/** @throws Error when the field has no `@access`. */
+/**
+ * Returns the check for one root field.
+ * @throws Error when the field has no `@access`.
+ */
 export function accessCheck(type: string, name: string, field: FieldDefinitionNode | undefined | null): AccessCheck {
   const by = credentialsOf(field);
   if (!by) throw new Error(`${type}.${name} has no @access`);

@@ -25,7 +25,7 @@ test('a value that is already JSON is inserted unchanged, and its size counts', 
 test('the size of a plain value is exact', (t) => {
   const values = [{}, [], [[]], { '': 'b' }, { a: [true, 'text'], b: {}, c: undefined }, ['x', { y: 'z' }], 'text'];
   for (const value of values) {
-    // Numbers of one digit, null and true count as one byte: the estimate may be too low, never too high.
+    // The estimate counts one byte for each number, boolean or null. So it may be too low, but never too high.
     const bytes = JSON.stringify(value).replaceAll('true', '1').length;
     t.false(isLargerThan(value, bytes), JSON.stringify(value));
     t.true(isLargerThan(value, bytes - 1), JSON.stringify(value));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { graphError } from './graph-errors.ts';
 
-/** A value of an answer that is already serialized as JSON. */
+/** A part of an answer; the part is already serialized as JSON. */
 export class JsonText {
   readonly bytes: Buffer;
   readonly #mark = randomUUID();
@@ -15,7 +15,7 @@ export class JsonText {
     return this.#mark;
   }
 
-  /** Inserts the bytes into the output of `JSON.stringify` for an answer that contains this value once. */
+  /** Inserts this value's bytes into the output of `JSON.stringify` for an answer that contains the value once. */
   writtenInto(parts: (string | Buffer)[]): (string | Buffer)[] {
     return parts.flatMap((part) => {
       if (typeof part !== 'string') return [part];
@@ -51,8 +51,8 @@ function joined(answer: string, texts: readonly JsonText[]): Buffer {
 }
 
 /**
- * Reports whether a value takes more than `maxBytes` as JSON. The size is computed without serializing, because an object with many
- * references to it is small in memory and large as JSON. The size is never overestimated.
+ * Reports whether a value takes more than `maxBytes` as JSON. The size is computed without serializing, because a value that contains one
+ * object many times is small in memory and large as JSON. The size is never overestimated.
  */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   const rest = [value];

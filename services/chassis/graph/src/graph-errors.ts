@@ -6,7 +6,8 @@ import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 
 /**
- * Returns an error in the contract's format: `message`, and `extensions` with code, statusCode, and if known reason, fields and details.
+ * Returns an error in the contract's format: `message`, and `extensions` with code and statusCode. If known, `extensions` also contains
+ * reason, fields and details.
  */
 export function graphError({ kind, message, reason, fields, details }: DomainError): GraphQLError {
   const { code, http } = errorTable[kind];
@@ -36,8 +37,8 @@ function isRefusal(status: number): boolean {
 
 /**
  * Formats an error of a resolver. A DomainError gets the contract's shape; GraphQL's own errors (syntax, validation, variables) keep their
- * code, as 400; any other error is logged and masked. When the caller itself aborted the operation, the error is not a failure and not
- * logged.
+ * code and get the status 400; any other error is logged and masked. When the caller itself aborted the operation, the error is not a
+ * failure and not logged.
  */
 export function formatGraphError(log: Pick<Logger, 'warn' | 'error'>) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
@@ -58,7 +59,7 @@ export function formatGraphError(log: Pick<Logger, 'warn' | 'error'>) {
     }
     const code = formatted.extensions?.code;
     if (original instanceof GraphQLError && typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') {
-      // The gateway's server would use `http` as the status of its whole response.
+      // `http` is removed, because the gateway's server would use it as the status of its whole response.
       const { stacktrace: _, http: __, ...extensions } = formatted.extensions ?? {};
       return { message: formatted.message, ...place, extensions: { statusCode: 400, ...extensions } };
     }

@@ -1,8 +1,8 @@
 import { type GraphQLError, Kind, print } from 'graphql';
 
 /**
- * Returns the message for a value of a variable or an argument that graphql-js refuses. The message of graphql-js quotes the value, which
- * may be a secret. Undefined for every other error.
+ * Returns the error message for a value (of a variable or an argument) that graphql-js refuses. It replaces the message of graphql-js,
+ * which quotes the value: the value may be a secret. Undefined for every other error.
  */
 export function refusedValue({ nodes: [node] = [], message }: GraphQLError): string | undefined {
   if (node?.kind === Kind.VARIABLE_DEFINITION) {

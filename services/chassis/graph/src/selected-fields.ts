@@ -9,7 +9,7 @@ import {
   type SelectionNode,
 } from 'graphql';
 
-/** The part of a resolver's `info` that has its selection and its place in the answer. */
+/** The part of a resolver's `info` that has the field's selection and the field's place in the answer. */
 export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues' | 'path'>;
 
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();

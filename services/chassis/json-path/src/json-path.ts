@@ -11,7 +11,10 @@ const functions: Record<string, number> = { length: 1, count: 1, value: 1, match
 
 type Query = ReturnType<typeof parse>;
 
-/** Returns why a text is not a JSONPath (RFC 9535) within our limits; undefined if the text is valid. Completes "<path> …". */
+/**
+ * Returns why a text is not a JSONPath (RFC 9535) within our limits; undefined if the text is valid. The reason completes the sentence
+ * "<path> …".
+ */
 export function pathProblem(text: string): string | undefined {
   if ([...text].length > maxPathLength) return `must have at most ${maxPathLength} characters`;
   if (depthOf(text) > maxDepth) return `must have at most ${maxDepth} brackets within each other`;

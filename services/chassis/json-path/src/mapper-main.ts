@@ -3,7 +3,7 @@ import { performTasks } from '@parley/kernel/processes/perform-tasks';
 import type { MappingAnswer, MappingTask } from './mapper-process.ts';
 import { MappingTooLarge, mappedJson } from './mapping.ts';
 
-// Runs in the process that `mapper-process.ts` starts.
+// This module runs in the process that `mapper-process.ts` starts.
 
 function mapped({ mapping, payloadJson, maxProcessorMs, maxCharacters }: MappingTask): MappingAnswer {
   try {

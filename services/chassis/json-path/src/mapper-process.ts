@@ -42,7 +42,11 @@ export function startMapperProcess({ heapMb, killAfterMs }: MapperLimits) {
     get ended() {
       return mapper.ended;
     },
-    /** Runs one mapping at a time. @throws MappingError; Error if the process did not start or was ended. */
+    /**
+     * Runs one mapping at a time.
+     * @throws MappingError if the mapping fails
+     * @throws Error if the process did not start or was ended
+     */
     async map(task: MappingTask): Promise<string> {
       const onTimeout = () => new MappingError('MAPPING_TOO_SLOW');
       const timeoutMs = task.maxProcessorMs + killAfterMs;

@@ -11,7 +11,7 @@ export class MappingTooLarge extends Error {
 /**
  * Returns the mapped object as JSON. A path for at most one value gives that value or null; any other path gives a list. The time is
  * unbounded here; `payloadMapper` bounds it.
- * @throws MappingTooLarge above `maxCharacters`
+ * @throws MappingTooLarge if the JSON has more than `maxCharacters` characters
  */
 export function mappedJson(mapping: Mapping, payload: JsonValue, maxCharacters: number): string {
   let remaining = maxCharacters;

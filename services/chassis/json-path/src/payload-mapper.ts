@@ -33,7 +33,12 @@ export function payloadMapper({
     async start(): Promise<void> {
       stopped = false;
     },
-    /** @returns JSON. @throws MappingError if the mapping itself fails; Error if its process fails */
+    /**
+     * Maps a payload.
+     * @returns the mapped object as JSON
+     * @throws MappingError if the mapping itself fails
+     * @throws Error if the process of the mapping fails
+     */
     async map(
       { mapping, payload }: { mapping: Mapping; payload: object },
       { tenantId, signal }: { tenantId: number; signal: AbortSignal },

@@ -24,7 +24,7 @@ const options: Options = {
   unicodeRegExp: true,
   // Without this option every object would have properties such as `constructor`.
   ownProperties: true,
-  // Disabled: with inlined references a schema can grow to the square of its size.
+  // Inlining is disabled, because with inlined references a schema can grow to the square of its size.
   inlineRefs: false,
   loopRequired: 20,
   loopEnum: 20,

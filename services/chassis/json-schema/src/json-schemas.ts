@@ -37,13 +37,13 @@ const maxMemory = 64 * 2 ** 20;
  */
 const memory = { byte: 36, step: 750 };
 
-/** The processor time that one tenant's schemas may take to compile and to check: as a burst, and per second. */
+/** The processor time that one tenant's schemas may take to compile and to check: `burstMs` at once, and `msPerSecond` in the long run. */
 const defaultTime = { burstMs: 2_000, msPerSecond: 50 };
 
 /** Checks with fewer steps than this are short, so they run without a time limit. */
 const maxUnwatchedSteps = 50_000;
 
-/** For args with more steps only the first problem is reported, because each value and keyword may have a problem. */
+/** For arguments with more steps than this, only the first problem is reported. Otherwise each value and keyword could add a problem. */
 const maxCollectedSteps = 200_000;
 
 /** Time in ms for which a schema that exceeded its time limit is refused. */
@@ -51,7 +51,7 @@ const restMs = 60_000;
 
 interface Compiled {
   first: ValidateFunction;
-  /** Compiled when there are problems to collect; undefined if compiling takes too long. */
+  /** The validator that collects all problems. It is compiled when there are problems to collect; undefined if compiling takes too long. */
   all?: ValidateFunction | undefined;
   compileAll: () => ValidateFunction;
   compileMs: number;
@@ -144,7 +144,7 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
   return {
     /**
      * Returns the problems of a schema, by path below `path`; empty if the schema can check arguments.
-     * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW`: the tenant has used up its time
+     * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW` if the tenant has used up its processor time
      */
     schemaProblems(schema: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
       const made = compiled(schema, options);
@@ -154,7 +154,8 @@ export function jsonSchemas({ maxKept = 500, now = () => performance.now(), tena
     /**
      * Returns the problems of arguments (an object), by path below `path`; empty if there are none. No message quotes a value.
      * @param schema undefined or null: any object is valid
-     * @throws DomainError `invalid` with `SCHEMA_INVALID`: see `schemaProblems`; with `SCHEMA_TOO_SLOW`: the check takes too long
+     * @throws DomainError `invalid` with `SCHEMA_INVALID` if `schemaProblems` finds problems of the schema
+     * @throws DomainError `invalid` with `SCHEMA_TOO_SLOW` if the check takes too long
      */
     argsProblems(schema: unknown, args: unknown, path: string, options: SchemaOptions = {}): FieldProblem[] {
       const { problem, values } = measureJson(args, argsLimits);
@@ -195,7 +196,10 @@ function tooSlow(cause?: unknown): DomainError {
   return new DomainError('invalid', message, { reason: 'SCHEMA_TOO_SLOW', cause });
 }
 
-/** Drafts before 2019-09 have `items` with several schemas and `definitions`, as draft-07 does. */
+/**
+ * Schemas of drafts before 2019-09 are read as draft-07. Like draft-07, these drafts have `definitions`, and `items` may be a list of
+ * schemas.
+ */
 function nearestDialect(schema: object): Dialect {
   const named: unknown = '$schema' in schema ? schema.$schema : undefined;
   return typeof named === 'string' && named.includes('draft-0') ? 'draft-07' : '2020-12';
@@ -204,7 +208,7 @@ function nearestDialect(schema: object): Dialect {
 /** Keywords whose check can take more than linear time: recursion, patterns, and comparisons of all pairs. */
 const slowKeywords = /"(?:\$ref|\$dynamicRef|\$recursiveRef|pattern|patternProperties|uniqueItems|format)":/u;
 
-/** Shortens quotes of the schema if they are longer than a name. */
+/** Shortens quotations from the schema that are longer than a name. */
 function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return 'it is nested too deeply';
   const text = error instanceof Error ? error.message : 'it is not valid';

@@ -7,7 +7,7 @@ export interface JsonLimits {
 
 export interface JsonSize {
   values: number;
-  /** The exceeded limit; undefined if no limit is exceeded. Completes "<path> …". */
+  /** The exceeded limit; undefined if no limit is exceeded. The text completes the sentence "<path> …". */
   problem: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: J
     const depth = next.depth + 1;
     const keys = Array.isArray(next.value) ? undefined : Object.keys(next.value);
     const elements = keys?.length ?? (next.value as unknown[]).length;
-    // Checked before the entries are listed, because listing takes time.
+    // The number of values is checked before the entries are listed, because listing takes time.
     if (values + pending.length + elements > maxValues) return exceeds(`must have at most ${maxValues} values`);
     for (const key of keys ?? []) {
       bytes += Buffer.byteLength(key) + 3;
@@ -39,7 +39,7 @@ export function measureJson(value: unknown, { maxBytes, maxDepth, maxValues }: J
   return { values, problem: undefined };
 }
 
-/** Returns about the size of the value as JSON, where escapes may add some bytes. */
+/** Returns the approximate size of the value as JSON, without the backslashes of escaped characters. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value) + 3;
   if (typeof value === 'object' && value !== null) return 3;

@@ -11,12 +11,12 @@ export interface LinearRegExp {
 
 const maxLength = 1_000;
 
-/** Maximum steps of a program, which is also the cost of each character. `{n,m}` multiplies steps. */
+/** Maximum steps of a program. The time for each character of a text grows with the steps. `{n,m}` multiplies steps. */
 const maxSteps = 1_000;
 
 /**
- * Maximum steps of all patterns of a schema. A step takes about 700 bytes of memory, which can be thousands of times its part of the
- * pattern's text.
+ * Maximum steps of all patterns of a schema. A step takes about 700 bytes of memory, and one character of a pattern can stand for many
+ * steps.
  */
 const maxSchemaSteps = 10_000;
 

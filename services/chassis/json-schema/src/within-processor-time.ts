@@ -8,8 +8,9 @@ const maxRunShare = 0.8;
 
 export interface ProcessorTimeOptions {
   /**
-   * A busy machine may suspend this thread for longer than the work takes. The work is then restarted once, with its limit multiplied to
-   * make up for the lost time, at most by this factor. The thread is blocked meanwhile. 0: never restarted. Default 20.
+   * A busy machine may suspend this thread for longer than the work takes. The work is then restarted once, with a higher limit that makes
+   * up for the lost time. This option is the maximum factor by which the limit is raised; 0: never restarted. The thread is blocked
+   * meanwhile. Default 20.
    */
   patience?: number;
 }
@@ -44,7 +45,7 @@ function within<Result extends object>(timeout: number, work: () => Result): Res
   }
 }
 
-/** Compares the code, because the error is an instance of another context's class. */
+/** Compares the error's code, because the error is an instance of another context's class. */
 function isTimeout(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

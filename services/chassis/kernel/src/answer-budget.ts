@@ -48,7 +48,10 @@ export function answerBudget(maxBytes: number) {
   };
 
   return {
-    /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, if less remains. */
+    /**
+     * Takes bytes from the budget.
+     * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, if more bytes are charged than remain.
+     */
     charge: allowance.charge,
     /**
      * Runs one read at a time, in the order of the calls: otherwise each of several concurrent lists would use the whole remaining budget.

@@ -20,12 +20,15 @@ export function callerRequest<C extends Caller>({ caller, signal, effectKey }: C
   return { caller, signal, effectKey };
 }
 
-/** Picks the request from an edge's call context, for a use case that needs a tenant. @throws DomainError as `inTenant` */
+/**
+ * Picks the request from an edge's call context, for a use case that needs a tenant.
+ * @throws DomainError `forbidden` with reason `NO_TENANT` if the caller is in no tenant
+ */
 export function tenantRequest(call: CallerRequest): TenantRequest {
   return callerRequest({ ...call, caller: inTenant(call.caller) });
 }
 
-/** Makes a request of a unit on its own behalf, in a job or for an event. */
+/** Makes the request of a unit that acts on its own behalf, in a job or for an event. */
 export function serviceRequest(
   service: string,
   tenantId: number,

@@ -3,20 +3,20 @@ import { type DomainError, forbidden, unauthenticated } from './errors.ts';
 
 /**
  * The caller of an operation. The gateway derives it from a credential; a service that acts on its own (a turn, an event) creates one.
- * Services authorize by this alone.
+ * Services base authorization only on the caller.
  */
 export interface Caller {
   /** `anonymous`: a public operation. `service`: a unit on its own behalf. `operator`: a person who runs the platform. */
   kind: 'anonymous' | 'user' | 'apiKey' | 'session' | 'service' | 'operator';
   /** The tenant in use; null for anonymous callers and for users without a tenant. */
   tenantId: number | null;
-  /** kind `user` only. */
+  /** The user's id; kind `user` only. */
   userId?: number;
   /** For audit logs: the username of a `user`, or the full name of a `user` without a username; the self-chosen name of an `operator`. */
   displayName?: string;
   /** kind `user` only: the `sid` of the access token. */
   signInId?: string;
-  /** kind `apiKey` only. */
+  /** The API key's id; kind `apiKey` only. */
   apiKeyId?: number;
   /** kind `session` only: the one session that the token is bound to. */
   sessionId?: number;
@@ -45,7 +45,7 @@ export type Callers = ReturnType<typeof createCallers>;
 
 interface Claims {
   caller: Caller;
-  /** Seconds since 1970. */
+  /** When the caller was signed, in seconds since 1970. */
   iat: number;
   exp: number;
   aud: string;
@@ -67,14 +67,14 @@ export function createCallers(
   now: () => number = Date.now,
   refusal = 'This port takes calls from the mesh only',
 ) {
-  // Created once, because creating keys from bytes for each MAC costs five times the MAC.
+  // The keys are created once, because creating keys from bytes for each MAC costs five times the MAC.
   const keys = (sharedKeys instanceof Uint8Array ? [sharedKeys] : sharedKeys).map((key) => createSecretKey(key));
   const [signing] = keys;
   if (!signing) throw new TypeError('no key signs callers');
   const secondsNow = () => Math.floor(now() / 1000);
   const macBy = (key: KeyObject, signed: string) => createHmac('sha256', key).update(signed).digest();
 
-  /** Returns the claims; undefined unless the MAC is right. The payload is parsed only after this check. */
+  /** Returns the claims; undefined if the MAC is wrong. The payload is parsed only after this check. */
   function authentic(token: string): Claims | undefined {
     const [given, payload = '', mac = '', ...more] = token.split('.');
     if (given !== header || more.length > 0) return undefined;
@@ -93,7 +93,10 @@ export function createCallers(
       return `${signed}.${macBy(signing, signed).toString('base64url')}`;
     },
 
-    /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */
+    /**
+     * Returns the caller of a valid token.
+     * @throws DomainError `unauthenticated` when the token is missing, malformed, expired, signed with another key or for another audience.
+     */
     async verify(token: string | null | undefined, audience: string): Promise<Caller> {
       const claims = token ? authentic(token) : undefined;
       if (claims?.aud !== audience || !isTimely(claims, secondsNow())) {
@@ -117,7 +120,10 @@ export function serviceCaller(service: string, tenantId: number | null, requestI
   return { kind: 'service', service, tenantId, requestId };
 }
 
-/** @throws DomainError `forbidden` with reason `NO_TENANT` when the caller is in no tenant. */
+/**
+ * Returns the caller as one with a tenant.
+ * @throws DomainError `forbidden` with reason `NO_TENANT` when the caller is in no tenant.
+ */
 export function inTenant(caller: Caller): TenantCaller {
   if (caller.tenantId === null) throw inNoTenant();
   return caller as TenantCaller;

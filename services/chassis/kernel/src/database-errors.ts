@@ -98,7 +98,8 @@ export function isLostConnection(error: unknown): boolean {
 }
 
 /**
- * Converts the error of a transaction: `unavailable` if a retry may succeed, which includes deadlocks and serialization failures.
+ * Converts the error of a transaction to `unavailable` if a retry may succeed, e.g. after a deadlock or serialization failure. Other errors
+ * are returned without conversion.
  */
 export function transactionError(error: unknown): unknown {
   if (error instanceof DomainError) return error;

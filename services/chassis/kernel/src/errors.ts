@@ -25,7 +25,7 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   readonly reason: string | undefined;
   readonly fields: FieldProblem[];
-  /** Private, because loggers write all public fields of an error, and the details may contain data of the client. */
+  /** This field is private, because loggers write all public fields of an error, and the details may contain data of the client. */
   readonly #details: object | undefined;
 
   constructor(kind: ErrorKind, message: string, details: DomainErrorDetails = {}) {
@@ -51,7 +51,7 @@ export function badRequest(message: string, reason?: string): DomainError {
   return new DomainError('invalid', message, { reason });
 }
 
-/** Also used for entities of other tenants, so that their existence is not revealed. */
+/** Makes the error of an absent entity. It is also used for entities of other tenants, so that their existence is not revealed. */
 export function notFound(what: string, id: number | string): DomainError {
   const text = String(id);
   const short = text.length > maxIdLength ? `${text.slice(0, maxIdLength)}…` : text;

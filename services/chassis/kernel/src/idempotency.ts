@@ -1,6 +1,8 @@
 import { conflict, type DomainError } from './errors.ts';
 
-/** Returns why a value is not a valid `Idempotency-Key`; undefined if it is valid. Completes "Idempotency-Key …". */
+/**
+ * Returns why a value is not a valid `Idempotency-Key`; undefined if it is valid. The reason completes the sentence "Idempotency-Key …".
+ */
 export function idempotencyKeyProblem(key: string): string | undefined {
   return /^[\x20-\x7e]{1,255}$/u.test(key) ? undefined : 'must be 1 to 255 printable ASCII characters';
 }

@@ -1,4 +1,4 @@
-/** Returns the length of a text in Unicode code points, as all limits count it. */
+/** Returns the length of a text in Unicode code points, the unit of all limits. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let at = 0; at < text.length; at += 1) {
@@ -22,7 +22,7 @@ export function isShapeless(text: string): boolean {
   return shapeless.test(text);
 }
 
-/** Returns why a JSON value cannot be stored in PostgreSQL; undefined if it can. Completes "<path> …". */
+/** Returns why a JSON value cannot be stored in PostgreSQL; undefined if it can be stored. The reason completes the sentence "<path> …". */
 export function storageProblem(value: unknown): string | undefined {
   const pending = [value];
   while (pending.length > 0) {
@@ -31,7 +31,7 @@ export function storageProblem(value: unknown): string | undefined {
       if (next.includes('\0')) return 'must not hold the character NUL';
       if (!next.isWellFormed()) return 'must not hold half of a surrogate pair';
     } else if (typeof next === 'number') {
-      // JSON.stringify would write null for such a number.
+      // JSON.stringify would write null for a number that is not finite.
       if (!Number.isFinite(next)) return 'must not hold a number that is not finite';
     } else if (Array.isArray(next)) {
       for (const element of next) pending.push(element);

@@ -3,9 +3,9 @@ import { invalid } from './errors.ts';
 import { codePoints, isShapeless, storageProblem } from './input-checks.ts';
 
 /**
- * Validates an input by its schema and returns the schema's output. A field that is omitted or undefined is not in the result, so
- * that a partial update can spread it over the stored row. The schema must have exactly the fields of the input's generated type
- * and accept all their values; otherwise the call does not compile.
+ * Validates an input by its schema and returns the schema's output. The result does not contain omitted or undefined fields, so that a
+ * partial update can spread the result over the stored row. The schema must have exactly the fields of the input's generated type and
+ * accept all their values; otherwise the call does not compile.
  * @param path of the input among the arguments; '' for the arguments themselves.
  * @throws DomainError `invalid` with every problem, as `fields: [{path, message}]`.
  */
@@ -48,7 +48,7 @@ export function withoutNulls<Input extends object>(
   return Object.fromEntries(given) as { [Field in keyof Input]: Exclude<Input[Field], null> };
 }
 
-/** A schema that refuses null although its input type has null, as the fields of generated update inputs do. */
+/** A schema that refuses null although its input type allows null. Generated update inputs have such types. */
 type NeverNull<T> = z.ZodType<T, T | null>;
 
 /** Storable text that is not blank, of `min` to `max` Unicode code points. */
@@ -80,7 +80,10 @@ export function flag(): NeverNull<boolean> {
   return z.boolean();
 }
 
-/** Makes a check from a function that returns what is wrong with a value, or undefined. Later checks run only if this one passes. */
+/**
+ * Makes a check from a function that returns what is wrong with a value, or undefined if nothing is wrong. Later checks run only if this
+ * check passes.
+ */
 export function rule<Value>(why: (value: Value) => string | undefined): z.core.CheckFn<Value> {
   return ({ value, issues }) => {
     const message = why(value);
@@ -110,7 +113,7 @@ export function optionalNumber(why: (value: number) => string | undefined = () =
     .transform((value) => value ?? undefined);
 }
 
-/** Returns why `text` would refuse a value; undefined if `text` would accept it. Completes "<path> …". */
+/** Returns why `text` would refuse a value; undefined if `text` would accept it. The reason completes the sentence "<path> …". */
 export function textProblem(value: unknown, max: number, min = 1): string | undefined {
   if (typeof value !== 'string') return 'must be text';
   const unstorable = storageProblem(value);

@@ -27,7 +27,7 @@ test('an announcement arrives unchanged, until the listener unsubscribes', async
 
 test('the handler gets undefined for a malformed announcement, and the known fields of a newer one', async (t) => {
   const { keyValue, received } = await listener();
-  const newer = Buffer.from([0xfa, 0x01, 0x01, 0x78]); // field 31, a string
+  const newer = Buffer.from([0xfa, 0x01, 0x01, 0x78]); // field 31, a string, which this version does not know
   await keyValue.publish(credentialsChanged.channel, Buffer.from([0xff]).toString('base64'));
   await keyValue.publish(credentialsChanged.channel, newer.toString('base64'));
   t.deepEqual(received, [undefined, { whose: undefined }]);

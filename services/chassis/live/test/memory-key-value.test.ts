@@ -28,7 +28,7 @@ test('a value and a window expire exactly at their time', async (t) => {
 });
 
 test('a refusal ends in whole milliseconds, and not after its window', async (t) => {
-  let nowMs = 65_000.1; // sums soon exceed 2^16, where a double loses one binary place
+  let nowMs = 65_000.1; // the times soon exceed 2^16, above which a double has one fraction bit less
   const keyValue = memoryKeyValue({ now: () => nowMs });
   const entry = { key: 'parley:count', requests: 1, windowMs: 5_000, amount: 2 };
   const ends = new Set<number>();

@@ -62,7 +62,7 @@ redisTests('all engines on one Redis', () => {
     t.teardown(() => rmSync(folder, { recursive: true }));
     const logFile = join(folder, 'log');
     const log = createLogger('redis', { LOG_LEVEL: 'warn', LOG_FILE: logFile });
-    // The timeout gives a busy machine enough time to begin to follow.
+    // The timeout gives the reader enough time to begin to follow the stream on a busy machine.
     const one = await overLine(t, { timeoutMs: 1_000, log });
     const stream = newKey();
     const followed = follow(t, one.log, stream);
@@ -73,7 +73,7 @@ redisTests('all engines on one Redis', () => {
         .append(stream, [bytes('during')])
         .then(yes, (error: unknown) => isDomainError(error) && error.message === 'Redis is unavailable'),
     );
-    // No command was sent over this connection meanwhile.
+    // Meanwhile no command was sent over the connection for subscriptions.
     await eventually('the one for subscriptions is closed', () =>
       /"link":"listening".*connection failed/u.test(readFileSync(logFile, 'utf8')),
     );
@@ -85,7 +85,7 @@ redisTests('all engines on one Redis', () => {
   });
 });
 
-/** A single process from the point of view of Redis, whose connection can be cut and held. */
+/** A process, as Redis sees it. Its connection to Redis can be cut, or held so that no data passes. */
 async function overLine(t: ExecutionContext, options: Partial<RedisConnectionOptions> = {}) {
   const line = await databaseProxy(redisUrl);
   t.teardown(() => line.close());

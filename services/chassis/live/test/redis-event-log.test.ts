@@ -128,7 +128,7 @@ redisTests('the event log on Redis', () => {
     const publish = (message: string) => connection.command(['PUBLISH', `${stream}:appended`, message]);
     const { ms } = eventIdParts(first);
 
-    // The messages that other replicas would publish. Only the first one follows the entry that the reader has.
+    // The messages that other replicas would publish. Only the first one names the reader's newest entry as its predecessor.
     await publish(`${first} ${ms}-900 not in the stream`);
     await publish(`${first} ${ms}-901 after another`);
     await publish(`${ms}-900`);
@@ -173,7 +173,7 @@ redisTests('the event log on Redis', () => {
     await log.append(stream, [bytes('two'), bytes('at once')]);
     await eventually('they are read', () => reads.length === 1);
     listener?.lost?.();
-    // The channel has been resubscribed, and other channels have not.
+    // This channel is subscribed again, but other channels are not yet.
     listener?.message(Buffer.from(`${first} ${eventIdParts(first).ms}-900 early`));
     reads[0]?.resolve();
     await new Promise((resolve) => setImmediate(resolve));

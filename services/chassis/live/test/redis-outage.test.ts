@@ -58,7 +58,7 @@ redisTests('in an outage of Redis', () => {
     const calls = Array.from({ length: 20 }, () => keyValue.get(key));
     for (const call of calls) t.like(await t.throwsAsync(call), { kind: 'unavailable' });
     const tookMs = performance.now() - start;
-    // 20 times as long if each call waited for the previous one
+    // The time would be 20 times as long if each call waited for the previous one.
     t.true(tookMs >= 0.9 * timeoutMs && tookMs < 10 * timeoutMs, `${tookMs} ms`);
 
     const before = performance.now();

@@ -12,7 +12,10 @@ const event = (n: number): FollowResponse => ({
   isLast: false,
 });
 
-/** Follows these fields. `stop` acts as a stopping server does, `leave` as a client that leaves. `sent` has the headers that were sent. */
+/**
+ * Subscribes to one of these fields, as `given` requests. `stop` acts as a stopping server does, `leave` as a client that leaves. `sent`
+ * has the names of the headers that were sent.
+ */
 function follow(
   fields: Record<string, SubscriptionField>,
   given: Omit<FollowRequest, 'afterEventId'> & { afterEventId?: string },

@@ -21,7 +21,7 @@ export interface SpendSettlement {
   call: SpendCall;
   /** Whether the tokens are an estimate. */
   estimated: boolean;
-  /** Whether the call was served at all; otherwise it is not counted. */
+  /** Whether the model served the call; a call that was not served is not counted. */
   served: boolean;
 }
 

@@ -14,12 +14,12 @@ export interface ModelPrice {
   embeds: boolean;
 }
 
-/** The problem with naming an embedding model where a text model is expected. */
+/** The error message for an embedding model that is named where a text model is expected. */
 export const namesEmbeddings = 'names a model of embeddings, which writes no text';
 
 /**
- * Reports whether a tenant may choose a model with this price for text. Only the operator may choose models that are free, have uncounted
- * costs, or return no text.
+ * Reports whether a tenant may choose a model of this price to write text. Only the operator may choose models that are free, have
+ * uncounted costs, or return no text.
  */
 export function mayBeNamed(price: ModelPrice | undefined): boolean {
   return (

@@ -4,7 +4,7 @@ import type { ModelPrice } from './model-price.ts';
 
 export interface ParsedPrices {
   prices: Map<string, ModelPrice>;
-  /** The problems, one line each, with the name of the entry. */
+  /** The problems of the price file, one line each. A problem of an entry begins with the entry's name. */
   problems: string[];
 }
 
@@ -23,13 +23,13 @@ const entry = z.looseObject({
   supports_vision: z.boolean('is neither true nor false').nullish(),
 });
 
-/** The entry in which LiteLLM describes its format; its values are texts. */
+/** The entry in which LiteLLM describes its format; its values are texts, not prices. */
 const example = 'sample_spec';
 
-/** Modes of models with text input and output billed by token. An entry without a mode is treated as one of these models. */
+/** Modes of models that read text and are billed by token. An entry without a mode is treated as one of these models. */
 const modes: unknown[] = ['chat', 'completion', 'responses', 'embedding', undefined, null];
 
-/** Reads LiteLLM's format. Skips entries that lack a cost per token or have another mode (images, speech). */
+/** Reads a price file in LiteLLM's format. Skips entries that lack a cost per token or whose mode is not for text (images, speech). */
 export function parsePrices(text: string): ParsedPrices {
   const prices = new Map<string, ModelPrice>();
   const file = parseJson(text);
@@ -49,12 +49,13 @@ export function parsePrices(text: string): ParsedPrices {
 function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | undefined {
   const { input_cost_per_token: input, output_cost_per_token: output } = given;
   if (input === undefined || output === undefined || !modes.includes(given['mode'])) return undefined;
-  // Reasoning tokens are a part of the output tokens that a provider counts. With the higher of both prices, no call costs more than is
-  // counted.
+  // Reasoning tokens are a part of the output tokens that a provider counts. All output tokens are counted at the higher of the two prices,
+  // so no call costs more than is counted.
   const dearestOutput = Math.max(output, given.output_cost_per_reasoning_token ?? 0);
   const { cache_creation_input_token_cost: written = 0 } = given;
   return {
-    // Other providers write to their cache only if a call requests it.
+    // Providers that do not cache by themselves write to their cache only if a call requests it. So the price of writing counts only for
+    // providers that cache by themselves.
     inputUsdE18: usdE18(cachesByItself.includes(given['litellm_provider']) ? Math.max(input, written) : input),
     cachedInputUsdE18: usdE18(given.cache_read_input_token_cost ?? input),
     outputUsdE18: usdE18(dearestOutput),
@@ -68,7 +69,7 @@ function priceOf(modelId: string, given: z.output<typeof entry>): ModelPrice | u
 
 const cachesByItself: unknown[] = ['openai', 'azure'];
 
-/** Fields with costs beyond tokens. Costs of requested audio and images do not count, because no call requests them. */
+/** Fields of costs beyond tokens. Fields for audio and images in answers are not listed, because no call requests such answers. */
 const costsBesideTokens = [
   'input_cost_per_request',
   'input_cost_per_query',
@@ -82,7 +83,7 @@ function costsMore(modelId: string, given: Record<string, unknown>): boolean {
   return costsBesideTokens.some((field) => Number(given[field]) > 0) || searchesAlways.test(modelId);
 }
 
-/** Returns the context size up to which the first price applies. Higher prices for longer requests are not used. */
+/** Returns the context size up to which the entry's base price applies. Its higher prices for longer requests are not used. */
 function contextOf(given: z.output<typeof entry>): number | undefined {
   const legacy = given.max_output_tokens ? undefined : given.max_tokens;
   const declared = given.max_input_tokens || legacy || Number.POSITIVE_INFINITY;
@@ -97,7 +98,7 @@ function contextOf(given: z.output<typeof entry>): number | undefined {
   return maxTokens === Number.POSITIVE_INFINITY ? undefined : maxTokens;
 }
 
-/** Returns the exact value of a number's shortest decimal text; digits beyond the 18th are rounded up. */
+/** Returns the exact value of a number's shortest decimal text, in 1e-18 USD. Digits beyond the 18th decimal place are rounded up. */
 export function usdE18(usd: number): bigint {
   const [mantissa = '0', exponent = '0'] = usd.toString().split('e');
   const [whole = '0', fraction = ''] = mantissa.split('.');

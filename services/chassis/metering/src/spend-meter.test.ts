@@ -15,7 +15,9 @@ async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
     reserve: async () => undefined as unknown,
     settle: async () => undefined as unknown,
     begin: async () => undefined as unknown,
-    /** Given one step's changes of many tenants, returns the indexes of those that were not applied. Default: all. */
+    /**
+     * Gets a batch of changes of many tenants; returns the indexes of the changes that were not applied. By default, no change is applied.
+     */
     left: async (changes: SpendChange[]) => changes.map((_, place) => place),
     renewed: [] as string[][],
     settled: [] as string[][],

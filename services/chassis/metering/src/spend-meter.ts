@@ -16,7 +16,7 @@ export interface CallAccount {
   requestId: string;
   callId: string;
   operation: string;
-  /** Whether the call belongs to no session. */
+  /** True if the call was made outside a session. */
   isDirect?: boolean;
   apiKeyId?: number | undefined;
   agentId?: number | undefined;
@@ -25,13 +25,15 @@ export interface CallAccount {
 
 export interface MeteredCall {
   /**
-   * Admits the call. @param begins whether the provider is called at once; otherwise call `begin` before the provider is called.
-   * @throws DomainError `invalid`: `SPEND_CAP_REACHED`; `unavailable`
+   * Admits the call.
+   * @param begins whether the provider is called at once; otherwise call `begin` before the provider is called.
+   * @throws DomainError `invalid` (`SPEND_CAP_REACHED`) if a cap is reached
+   * @throws DomainError `unavailable` if the call cannot be admitted now
    */
   reserve(estimate: Spent, begins: boolean): Promise<void>;
   /** @throws DomainError `unavailable` when the reservation has ended; then do not call the provider. */
   begin(): Promise<void>;
-  /** Records the cost of the call. Resolves once it is stored, or after a second; storing then continues in the background. */
+  /** Records the cost of the call. Resolves when the cost is stored, or after a second; then storing continues in the background. */
   settle(spent: Spent & { estimated: boolean; served: boolean }): Promise<void>;
 }
 
@@ -67,7 +69,10 @@ const aloneBatches = { name: 'settlements of a tenant', atOnce: 1, size: 200 };
 
 type Outcome = 'made' | 'unmade' | 'unknown';
 
-/** Meters model calls in identity's ledger: renews the leases of running calls and settles finished ones, in batches by tenant. */
+/**
+ * Meters model calls in the ledger of the identity service: renews the leases of running calls and settles finished ones, in batches by
+ * tenant.
+ */
 export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter {
   const underWay = new Map<number, Set<string>>();
   const unsettled = new Set<Promise<void>>();
@@ -127,7 +132,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
     renewLater();
   }
 
-  /** Retries until the settlements are stored, in batches of one tenant. */
+  /** Stores settlements in batches, each for one tenant, and retries until they are stored. */
   const settleAlone = inBatchesOfKey(aloneBatches, async (tenantId: number, settlements: SpendSettlement[]) => {
     const callIds = settlements.map(({ call }) => call.callId);
     for (let failures = 1; !stopped.signal.aborted; failures += 1) {
@@ -208,7 +213,7 @@ export function spendMeter({ unit, ledger, log }: SpendMeterOptions): SpendMeter
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
             if (!isDomainError(error, 'invalid') || outcome === 'unknown')
               void settle(tenantId, { call: free, estimated: false, served: false });
-            // The error of an unavailable service keeps the reason but not the text.
+            // The error of an unavailable ledger arrives with its reason but without its text.
             if (isDomainError(error, 'unavailable') && error.reason === 'PLATFORM_CEILING_REACHED')
               throw ceilingReached(error);
             throw error;

@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
 import { unavailable } from '@parley/kernel/errors';
 
-/** Returns the bytes of an object for a reader. Errors of the source become `unavailable`, and destroying the body closes the source. */
+/**
+ * Returns the bytes of an object as a stream for a reader. Errors of the source become `unavailable`, and destroying the returned stream
+ * closes the source.
+ */
 export function objectBody(source: Readable): Readable {
   async function* bytes() {
     try {

@@ -1,10 +1,10 @@
 import { invalid, notFound } from '@parley/kernel/errors';
 
-/** S3 allows 1,024 bytes; the rest is for installations that use a prefix in the bucket. */
+/** S3 allows 1,024 bytes; the remaining bytes are for installations that add a prefix to all keys in the bucket. */
 const maxKeyBytes = 900;
 /** File systems allow names of 255 bytes, and engines that store objects as files add a suffix to the name. */
 const maxSegmentBytes = 200;
-// Control characters and Unicode line ends, because a key that contains them is misleading when it is displayed.
+// Control characters and Unicode line ends are forbidden, because a key that contains them is misleading when it is displayed.
 const forbiddenCharacters = /[\p{Cc}\u2028\u2029\\]/u;
 const day = 24 * 60 * 60 * 1000;
 const maxExpiryMs = 7 * day;
@@ -18,16 +18,22 @@ export function tenantPrefix(tenantId: number): string {
 }
 
 /**
- * Checks a key: segments separated by single slashes, none of them empty, `.`, `..` or longer than 200 bytes; no backslash,
- * control character or unpaired surrogate; at most 900 bytes in total.
- * @throws DomainError `invalid`
+ * Checks a key:
+ * - Its segments are separated by single slashes. No segment is empty, `.`, `..` or longer than 200 bytes.
+ * - It has no backslash, control character or unpaired surrogate.
+ * - It is not longer than 900 bytes.
+ *
+ * @throws DomainError `invalid` for any other key
  */
 export function checkKey(key: string): void {
   const why = problemOfKey(key);
   if (why) throw invalid({ path: 'key', message: why });
 }
 
-/** Checks a prefix of keys. @throws DomainError `invalid` */
+/**
+ * Checks a prefix of keys.
+ * @throws DomainError `invalid` if the prefix, apart from a final slash, is not a valid key
+ */
 export function checkPrefix(prefix: string): void {
   const why = problemOfKey(prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
   if (why) throw invalid({ path: 'prefix', message: why });
@@ -44,7 +50,7 @@ function problemOfKey(key: string): string | undefined {
   return undefined;
 }
 
-/** @throws DomainError `invalid` unless the content type is a media type. */
+/** @throws DomainError `invalid` if the content type is not a media type. */
 export function checkContentType(contentType: string): void {
   if (typeof contentType !== 'string' || !typeShape.test(contentType)) {
     throw invalid({ path: 'contentType', message: 'is no media type' });
@@ -53,7 +59,7 @@ export function checkContentType(contentType: string): void {
 
 /**
  * Returns how long a signed URL is valid, in whole seconds.
- * @throws RangeError
+ * @throws RangeError if the time is shorter than 1 s or longer than 7 days
  */
 export function expirySeconds(expiresInMs: number): number {
   if (!(expiresInMs >= 1_000 && expiresInMs <= maxExpiryMs)) throw new RangeError('A URL lives from 1 s to 7 days');
@@ -62,7 +68,7 @@ export function expirySeconds(expiresInMs: number): number {
 
 /**
  * Returns the page size of `list`.
- * @throws RangeError
+ * @throws RangeError if `limit` is not a whole number from 1 to 1,000
  */
 export function pageSize(limit = maxPageSize): number {
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxPageSize))

@@ -1,7 +1,7 @@
 import { objectNotFound, tenantPrefix } from './object-keys.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** One tenant's objects, under the same keys. Keys without the prefix `tenants/<tenant id>/` are not found. */
+/** One tenant's objects, under the same keys as in the whole store. Keys without the prefix `tenants/<tenant id>/` are not found. */
 export type TenantObjects = Omit<ObjectStore, 'ping' | 'close'>;
 
 /** Returns the view of a store for one tenant: keys of other tenants are *not found* in every call. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { deadline } from './deadline.ts';
 
-/** Counts timers, because a timer would keep the process alive and retain memory. */
+/** Counts the process's timers, because a forgotten timer would keep the process alive and retain memory. */
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 test.serial('a disconnect aborts the deadline, even if the body is not read', (t) => {

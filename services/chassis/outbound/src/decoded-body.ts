@@ -4,7 +4,8 @@ import { broken, tooLarge } from './outbound-errors.ts';
 
 /**
  * Inflates a body. Neither the compressed nor the inflated body may be larger than `maxBytes`.
- * @throws DomainError `invalid` for a larger body; `unavailable` for an unknown encoding or a broken body
+ * @throws DomainError `invalid` for a larger body
+ * @throws DomainError `unavailable` for an unknown encoding or a broken body
  */
 export async function* decodedBody(
   body: Readable,
@@ -30,7 +31,7 @@ export async function* decodedBody(
 function decoderOf(name: string, { 0: firstByte = 0 }: Buffer): Transform | undefined {
   if (name === 'gzip' || name === 'x-gzip') return createGunzip();
   if (name === 'br') return createBrotliDecompress();
-  // Some servers send raw deflate, without the zlib header, whose lower four bits are 8.
+  // The lower four bits of a zlib header's first byte are 8. Some servers send raw deflate, which has no zlib header.
   if (name === 'deflate') return (firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw();
   return undefined;
 }

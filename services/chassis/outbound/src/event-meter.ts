@@ -2,7 +2,10 @@ import { tooLarge } from './outbound-errors.ts';
 
 const [lineFeed, carriageReturn] = [10, 13];
 
-/** Counts the bytes of each event of an SSE stream; an empty line ends an event. The returned function throws `REMOTE_TOO_LARGE`. */
+/**
+ * Counts the bytes of each event of an SSE stream; an empty line ends an event. The returned function throws `REMOTE_TOO_LARGE` for an
+ * event of more than `maxBytes`.
+ */
 export function eventMeter(maxBytes: number): (chunk: Uint8Array) => void {
   let bytes = 0;
   let isLineEmpty = true;

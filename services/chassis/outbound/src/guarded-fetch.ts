@@ -14,9 +14,9 @@ export interface FetchLimits {
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * A `fetch` for libraries that accept one. It enforces the policy and limits of `Outbound` and throws its errors, also while the body is
- * read. Redirects are refused. The connection is closed when the body has ended, when it was cancelled, or when the signal aborts. A
- * request body must be a text or bytes.
+ * A `fetch` for libraries that accept one. It enforces the policy and limits of `Outbound`, and throws the errors of `Outbound`, also while
+ * the body of a response is read. Redirects are refused. The connection is closed when this body has ended, when it was cancelled, or when
+ * the signal aborts. The body of a request must be a text or bytes.
  * @param limits of one request
  */
 export function guardedFetch({ stream }: Pick<Outbound, 'stream'>, limits: FetchLimits): GuardedFetch {

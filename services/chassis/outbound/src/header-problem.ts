@@ -13,7 +13,10 @@ const reserved = new Set([
   'upgrade',
 ]);
 
-/** Returns why a header may not be sent; undefined if it may be sent. Completes "<path> …", and never contains the value. */
+/**
+ * Returns why a header may not be sent; undefined if it may be sent. The text completes a message "<path> …", and never contains the
+ * header's value.
+ */
 export function headerProblem(name: string, value: string): string | undefined {
   if (!token.test(name)) return 'must have a header name of letters, digits and hyphens';
   const lower = name.toLowerCase();

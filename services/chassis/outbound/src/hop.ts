@@ -31,7 +31,7 @@ export function firstHop(url: string, { method = 'GET', headers = {}, body }: Fi
 
 /**
  * Follows a redirect as browsers do, but never sends a body to another origin.
- * @throws DomainError `invalid` if the redirect would send one
+ * @throws DomainError `invalid` if the redirect would send a body to another origin
  */
 export function nextHop({ url: from, method, headers, body }: Hop, status: number, url: URL): Hop {
   const isSameOrigin = url.origin === from.origin;

@@ -31,7 +31,7 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
   return {
     mayCall,
     isAllowedHost: (host: string): boolean => hosts.has(host),
-    /** Returns why a URL is refused before its name is resolved; undefined if it is allowed. Completes "<path> …". */
+    /** Returns why a URL is refused before its name is resolved; undefined if it is allowed. The text completes a message "<path> …". */
     problemOf(text: string): string | undefined {
       const url = URL.parse(text);
       if (!url) return 'must be a URL';
@@ -48,7 +48,8 @@ export function outboundPolicy({ allowlist, ports }: OutboundPolicyOptions) {
 }
 
 /**
- * The error for a host that is not public, and also for a name without addresses, so that it does not reveal which internal names exist.
+ * The error for a host that is not public. A name without addresses gets the same error, so that the error does not reveal which internal
+ * names exist.
  */
 export const notPublic = 'must have a host with a public address';
 

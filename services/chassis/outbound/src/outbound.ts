@@ -36,12 +36,13 @@ export interface OutboundStream extends AnswerHead {
 export interface Outbound {
   /**
    * Returns why a URL is refused when it is saved; undefined if it is allowed. Names are resolved and checked only when the URL is called.
-   * Completes "<path> …".
+   * The text completes a message "<path> …".
    */
   urlProblem(url: string): string | undefined;
   /**
    * Resolves for a response with any status.
-   * @throws DomainError with an `OutboundReason`: `invalid` if the call is refused or the response too large; otherwise `unavailable`.
+   * @throws DomainError `invalid` with an `OutboundReason` if the call is refused or the response too large
+   * @throws DomainError `unavailable` with an `OutboundReason` if the call fails otherwise
    */
   fetch(url: string, request: OutboundRequest): Promise<OutboundAnswer>;
   /** Resolves with the head of the response. Limits and errors are those of `fetch`, and also apply to the body. */

@@ -4,7 +4,7 @@ import { buildConnector, Client } from 'undici';
 
 const maxHeaderBytes = 32_768;
 
-/** Makes a client for one request, without a proxy, so that no connection is used longer than the check of its address is valid. */
+/** Makes a client for one request only, without a proxy. For a later request, the address would have to be checked again. */
 export function pinnedClient(url: URL, addresses: readonly string[]): Client {
   const checked = new Set(addresses.map(canonical));
   const connect = buildConnector({
@@ -27,7 +27,7 @@ export function pinnedClient(url: URL, addresses: readonly string[]): Client {
       }),
     pipelining: 1,
     maxHeaderSize: maxHeaderBytes,
-    // Disabled, because these timeouts restart with every byte. The deadline of the whole call applies.
+    // These timeouts are disabled, because they restart with every byte. The deadline of the whole call applies.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

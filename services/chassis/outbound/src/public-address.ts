@@ -1,9 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { type Address, isWithin, type Network, readAddress, readNetwork } from '@parley/kernel/http/client-network';
 
-/**
- * Networks that may not be called: IANA's special-purpose registry, multicast, and Azure's public address of its metadata service.
- */
+/** Networks that may not be called: IANA's special-purpose registry, multicast, and the public address of Azure's metadata service. */
 const refusedIpv4 = networks(
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -26,8 +24,9 @@ const refusedIpv4 = networks(
   '240.0.0.0/4',
 );
 
-/** Delegated global unicast space (so not ::/96, fc00::/7, fe80::/10), without protocol assignments, documentation, 6to4, 6bone, AS112. */
+/** The delegated global unicast space, which excludes ::/96, fc00::/7 and fe80::/10. */
 const globalIpv6 = readNetwork('2000::/3');
+/** Refused networks of the global unicast space: those of protocol assignments, documentation, 6to4, 6bone and AS112. */
 const refusedIpv6 = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3ffe::/16', '3fff::/20');
 
 /** The NAT64 prefix: the last 32 bits are the translated IPv4 address. The local-use prefix 64:ff9b:1::/48 is refused. */

@@ -37,7 +37,7 @@ export function dnsResolver({ servers }: { servers?: string[] } = {}): Resolve {
   };
 }
 
-/** Resolves a name as the operating system does, including the hosts file; for hosts that the operator has allowed. */
+/** Resolves a name as the operating system does, including the hosts file. Used for hosts that the operator has allowed. */
 export const systemResolver: Resolve = async (host, signal) => {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -12,7 +12,7 @@ export interface AnswerHead {
 
 export interface HopAnswer {
   head: AnswerHead;
-  /** The inflated body. The connection closes when the body ends, on an error, and by `close`. */
+  /** The inflated body. The connection closes when the body ends, when it fails, or when `close` is called. */
   body: AsyncGenerator<Buffer, void>;
   close(): void;
 }
@@ -23,7 +23,11 @@ export interface HopLimits {
   signal: AbortSignal;
 }
 
-/** Sends one request over a new connection to these addresses. @throws DomainError, or the signal's reason */
+/**
+ * Sends one request over a new connection to these addresses.
+ * @throws DomainError if the request fails
+ * @throws the signal's reason if the signal aborts
+ */
 export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimits): Promise<HopAnswer> {
   const { url, method, headers, body = null } = hop;
   const client = pinnedClient(url, addresses);
@@ -50,7 +54,7 @@ export async function sendHop(hop: Hop, { addresses, maxBytes, signal }: HopLimi
       reset: true,
       signal,
     });
-    answer.body.on('error', () => undefined); // the body may never be read
+    answer.body.on('error', () => undefined); // the body may remain unread, so its error needs a listener
     const head = { status: answer.statusCode, headers: joined(answer.headers), url };
     const decoded = decodedBody(answer.body, head.headers['content-encoding'], maxBytes);
     return { head, body: endingWith(decoded, failure, close), close };

@@ -12,7 +12,7 @@ const allowed = { allowlist: ['127.0.0.1'], dns: loopback };
 async function fetcher(t: ExecutionContext, limits: Partial<FetchLimits> = {}, options: GuardOptions = allowed) {
   const outbound = await guard(t, options);
   const fetch = guardedFetch(outbound, { timeoutMs: 20_000, maxBytes: mb, ...limits });
-  /** Returns how a call ends, including its body. */
+  /** Returns the status of a response and the length of its body, or the kind and reason of the error. */
   async function outcome(url: string, init?: RequestInit): Promise<string> {
     try {
       const response = await fetch(url, init);

@@ -50,7 +50,7 @@ export interface GuardOptions {
   ports?: (string | number)[];
 }
 
-/** A guard that queries a DNS server of the test. */
+/** Makes an outbound client that resolves host names with a DNS server of the test. */
 export async function guard(
   t: ExecutionContext,
   { dns = () => ({}), allowlist = [], ports = ['1-65535'] }: GuardOptions = {},
@@ -83,7 +83,7 @@ export async function guard(
 
 export const loopback = ({ type }: DnsQuestion): DnsAnswer => (type === 'A' ? { addresses: ['127.0.0.1'] } : {});
 
-/** A server that sends these bytes to every client. */
+/** Starts a TCP server that calls `answer` once per connection, when the first data arrive. Returns its URL. */
 export async function rawServer(t: ExecutionContext, answer: (socket: Socket) => void): Promise<string> {
   const tcp = createTcpServer((socket) => {
     socket.on('error', () => undefined);
@@ -96,7 +96,7 @@ export async function rawServer(t: ExecutionContext, answer: (socket: Socket) =>
   return `http://127.0.0.1:${(tcp.address() as AddressInfo).port}/`;
 }
 
-/** Writes for ever, as fast as the peer reads. */
+/** Writes without end, as fast as the peer reads. */
 export function flood(socket: Socket, chunk: string | Buffer): void {
   const more = () => {
     while (socket.writable && socket.write(chunk));

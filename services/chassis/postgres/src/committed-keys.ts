@@ -3,8 +3,8 @@ import { rowsBy } from './database/rows.ts';
 import type { Database, Migration, TenantDb } from './database/types.ts';
 
 /**
- * The internal table of a service whose effects are committed under a key. It has no row-level security, so that a sweep reaches the keys
- * of all tenants.
+ * The internal table of the keys under which a service has committed effects. It has no row-level security, so that a sweep reaches the
+ * keys of all tenants.
  */
 export const committedKeysTable = 'committed_keys';
 
@@ -12,7 +12,10 @@ export const committedKeysTable = 'committed_keys';
 const keptFor = `interval '2 days'`;
 const sweptAtOnce = 4;
 
-/** Makes the migration that creates this table; a service adds it to its migrations under the next number, e.g. `004-committed-keys`. */
+/**
+ * Makes the migration that creates the table of committed keys; a service adds it to its migrations under the next number, e.g.
+ * `004-committed-keys`.
+ */
 export function committedKeysMigration(name: string): Migration {
   return {
     name,
@@ -31,8 +34,8 @@ export function committedKeysMigration(name: string): Migration {
 }
 
 /**
- * Runs `effect` once for all requests with the same effect key; runs it for each request without a key. Resolves with the result of that
- * one run. The key commits with the effect.
+ * Runs `effect` only once for all requests with the same effect key, and resolves with the result of this run. The key commits with the
+ * effect. A request without a key always runs `effect`.
  */
 export async function onceUnder(
   db: TenantDb,
@@ -42,7 +45,7 @@ export async function onceUnder(
   return effectKey === undefined ? effect() : (await committedKeys(db).once(effectKey, effect)).result;
 }
 
-/** Returns the result of `onceUnder` in an earlier attempt of this request; undefined if there was none. */
+/** Returns the result of `onceUnder` in an earlier attempt of this request; undefined if no earlier attempt has committed. */
 export async function committedUnder(
   database: Pick<Database, 'read'>,
   { caller, effectKey }: TenantRequest,

@@ -42,7 +42,10 @@ const rowsAtOnce = 1_000;
 // Passes are repeated as long as the ring has an old key, because processes with the previous ring still encrypt with that key.
 const usualPauseMs = 10 * 60_000;
 
-/** Reencrypts, with the first key, values that are encrypted with other keys, each in its own transaction. Safe to run on many replicas. */
+/**
+ * Reencrypts values with the first key of the ring if another key has encrypted them, each value in its own transaction. Safe to run on
+ * many replicas.
+ */
 export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: ResealOptions): Part {
   let unopened = Number.NaN;
   const help =
@@ -61,7 +64,7 @@ export function resealing({ log, metrics, pauseMs = usualPauseMs, ...what }: Res
   });
 }
 
-/** Makes one pass over all columns, or stops at `isStopping`. */
+/** Makes one pass over all columns, or stops when `isStopping` returns true. */
 export async function reseal(
   { database, box, columns }: Pick<ResealOptions, 'database' | 'box' | 'columns'>,
   isStopping = () => false,
@@ -144,7 +147,7 @@ async function resealValue(
   } catch {
     return 'not opened';
   }
-  // Updates only an unchanged value, because it may have been changed or deleted since it was read.
+  // Updates the value only if it is unchanged, because another process may have changed or deleted it since it was read.
   const updated = await found().where(column, sealed).update(column, box.seal(plain, place));
   return updated > 0 ? 'resealed' : 'changed';
 }

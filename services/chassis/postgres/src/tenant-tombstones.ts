@@ -1,6 +1,6 @@
 import type { Migration, TenantDb } from './database/types.ts';
 
-/** The tenant table that a service with its own `onTenantEnd` declares. */
+/** The name of the tenant table that records deleted tenants. A service with its own `onTenantEnd` declares this table. */
 export const tombstonesTable = 'deleted_tenants';
 
 /** An SQL condition: the tenant of the parameter `:tenantId` is not marked as deleted. */
@@ -9,7 +9,10 @@ export const notDeletedSql = `NOT EXISTS (SELECT FROM ${tombstonesTable} WHERE t
 /** The first half of the advisory lock's key; the second half is the tenant's id. */
 const tenantLock = `hashtext(current_schema() || '.${tombstonesTable}')`;
 
-/** Makes the migration that creates this table; a service adds it to its migrations under the next number, e.g. `004-deleted-tenants`. */
+/**
+ * Makes the migration that creates the table of deleted tenants; a service adds it to its migrations under the next number, e.g.
+ * `004-deleted-tenants`.
+ */
 export function tombstonesMigration(name: string): Migration {
   return {
     name,
@@ -26,8 +29,8 @@ export function tombstonesMigration(name: string): Migration {
 /**
  * The service's own record of deleted tenants. A transaction that starts something for a tenant takes a shared lock and then checks, in
  * another statement, whether the tenant is deleted (`notDeletedSql`). The transaction that marks the tenant as deleted takes the lock
- * exclusively and then ends what runs. Either transaction waits for the commit of the other, so the second one sees the changes of the
- * first.
+ * exclusively and then ends what runs for the tenant. Either transaction waits for the commit of the other, so the second one sees the
+ * changes of the first.
  */
 export function tenantTombstones({ knex, tenantId }: TenantDb) {
   return {

@@ -7,7 +7,7 @@ import { openDatabase } from '../src/database/open.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
   /**
-   * The features of PostgreSQL that services rely on. Runs against the embedded database, or against the server that
+   * Tests of the PostgreSQL features that services rely on. They run against the embedded database, or against the server that
    * TEST_DATABASE_URL names.
    */
 
@@ -140,7 +140,8 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     await pool.raw(`CREATE TABLE ${schema}.halves (id integer PRIMARY KEY)`);
     const dying = await (await poolOf(t)).transaction();
     await dying.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [1]);
-    // The first of these inserts the same key: on a server with concurrent transactions it also waits until `dying` has ended.
+    // The first of these transactions inserts the same key as `dying`: on a server with concurrent transactions it also waits until `dying`
+    // has ended.
     const others = Array.from({ length: 3 }, (_, id) =>
       pool.transaction((transaction) => transaction.raw(`INSERT INTO ${schema}.halves VALUES (?)`, [id + 1])),
     );

@@ -477,8 +477,8 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     };
 
     t.is(await pool.transaction((transaction) => tenant(transaction, 'a value'), opening), '7');
-    t.is(answers.count, 2); // the second one is the response to COMMIT
-    // Without values, a text may contain several statements, so it takes a separate round trip.
+    t.is(answers.count, 2); // the second answer is the response to COMMIT
+    // A text without values may contain several statements, so it takes a separate round trip.
     t.is(await pool.transaction((transaction) => tenant(transaction), opening), '7');
     t.is(answers.count, 5);
     await pool.transaction(async () => undefined, opening);
@@ -504,7 +504,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       )
       .catch((error: unknown) => t.regex(String(error), /its error was swallowed/));
     t.is(results, true);
-    t.is(packets.count, 2); // the second one is COMMIT
+    t.is(packets.count, 2); // the second packet is COMMIT
     const values = await pool.transaction(async (transaction) => {
       const all = [1, 2, 3].map((value) => transaction.raw('SELECT cast(? AS integer) AS value', [value]));
       return (await Promise.all(all)).map(({ rows }) => rows[0].value);
@@ -573,7 +573,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       await immediate();
       throw new Error('no');
     };
-    // Without parameters, the first statement has a separate message.
+    // If the first statement has no parameters, it is sent in a separate message.
     for (const values of [[], ['stray']]) {
       const sql = `INSERT INTO ${table} (tenant_id, text) VALUES (1, ${values.length ? '?' : `'stray'`})`;
       for (const reject of [refuse, async () => Promise.reject(new Error('no'))]) {

@@ -9,7 +9,7 @@ import { jobSearchStore } from '../src/jobs/job-search-store.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import { effectsSchema, kind, queueing, type Run, startRunner, withClaimer } from './support/queue.ts';
 
-/** An id above those of the tenants that have only blocked jobs. */
+/** The id of a tenant, greater than the ids of the tenants that have only blocked jobs. */
 const stranger = 1_000_000;
 
 /** Gives each tenant one running job for each of its keys, held by another process, with jobs queued behind it. */
@@ -50,7 +50,7 @@ async function analyze(database: Database): Promise<void> {
   });
 }
 
-/** Appends jobs for keys of seven tenants; each job waits for its time. */
+/** Appends jobs for keys of seven tenants; none of the jobs is due within an hour. */
 async function delayedKeys(database: Database, name: string, count: number): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw(
@@ -88,7 +88,7 @@ async function lateJobs(database: Database, tenantId: number): Promise<void> {
   );
 }
 
-/** Queues jobs with different keys that are not claimed when appended. */
+/** Queues jobs with different keys; none is claimed when it is appended. */
 function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
   return database.transact(tenantId, async (db) => {
     for (let n = 1; n <= count; n++)
@@ -125,7 +125,7 @@ onOneDatabase(({ test, testSchema }) => {
     await blockedTenants(many, 100, 100);
     for (const database of [few, many]) await queue(database, stranger, 1);
     const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
-    // A deeper index and scattered rows cost something; ten times as many rows must not.
+    // With ten times as many rows, the index is deeper and the rows are scattered. This costs something, but not twice as many blocks.
     t.true(blocks.many < 2 * blocks.few, JSON.stringify(blocks));
   });
 
@@ -269,7 +269,7 @@ function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
   return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsBelowLimit(50, 0, 1), [stranger]));
 }
 
-/** Returns the number of blocks that the statements of this work read; the work is rolled back. */
+/** Returns the number of blocks that the statements of `work` read; its transaction is rolled back. */
 function blocksOf(
   database: Database,
   work: (store: ReturnType<typeof jobSearchStore>, knex: Knex.Transaction) => Promise<unknown>,

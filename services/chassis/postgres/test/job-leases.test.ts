@@ -129,7 +129,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     );
     gate.open();
     const [{ left }] = rows;
-    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, less the longest pause (1.9 s) and 5 %
+    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, less 5 % and the longest pause between searches (1.9 s)
   });
 
   test('a process whose lease was taken over aborts the job and writes no result', async (t) => {
@@ -376,7 +376,7 @@ onOneDatabase(({ replicaOf, test, testSchema }) => {
     const silent: Database = {
       ...database,
       async transact(tenantId, work) {
-        // Unlike `database`, this one runs no effects after the commit, because the process never learns of the commit.
+        // Unlike `database`, this database runs no effects after the commit, because the process never learns of the commit.
         await database.transact(tenantId, (db) => work({ ...db, afterCommit: () => undefined, wake: () => undefined }));
         throw unavailable(message);
       },

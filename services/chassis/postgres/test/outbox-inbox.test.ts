@@ -326,7 +326,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     offsetMs = dayMs;
     await take(database, recent);
 
-    // A dead letter is replayed on its last day, and then waits in its topic for as long as an event can.
+    // A dead letter is replayed on its last day, and then waits in its topic for the whole retention time of an event.
     offsetMs = deadLetterRetentionMs + usualRetentionMs;
     t.is(await purgeInbox(database), 0);
     t.false(await take(database, old));

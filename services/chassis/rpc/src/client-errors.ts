@@ -18,13 +18,13 @@ const unansweredStatuses = new Set([
 
 export interface ExpectedErrors {
   /**
-   * Kinds of errors that the use case handles: they are thrown as the handler answered them. `unavailable` is always thrown unchanged;
-   * every other kind becomes `internal`, because the caller's own input did not cause it.
+   * Kinds of errors that the calling use case handles. These errors and `unavailable` are thrown as the handler answered them. Every other
+   * kind becomes `internal`, because the caller's own input did not cause it.
    */
   expectedErrors?: ErrorKind[];
 }
 
-/** Turns an error that the handler answered into a DomainError, which the outer retry does not repeat. */
+/** Turns an error that the handler answered into a DomainError, so that the outer retry does not repeat the call. */
 export function answeredErrors(service: string) {
   return async function* <Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
@@ -42,7 +42,10 @@ export function answeredErrors(service: string) {
   };
 }
 
-/** Turns every other failure of a call into a DomainError. An abort by the caller's own signal stays an AbortError. */
+/**
+ * Converts a failure of a call to a DomainError, unless the handler has answered it. An abort by the caller's own signal stays an
+ * AbortError.
+ */
 export function clientErrors(service: string) {
   return async function* <Request, Response>(call: ClientMiddlewareCall<Request, Response>, options: CallOptions) {
     try {

@@ -19,7 +19,8 @@ export interface MeshCallOptions extends ExpectedErrors {
   /** The caller. Required: a call without it throws. */
   caller: Caller;
   /**
-   * Timeout in ms, including the retry; the call then fails as `unavailable`. Infinity: no timeout. Default 5,000; for streams no timeout.
+   * Timeout in ms, including the retry; after this time the call fails as `unavailable`. Infinity: no timeout. Default 5,000; for streams
+   * no timeout.
    */
   timeoutMs?: number;
 }
@@ -28,7 +29,7 @@ export type RpcClient<Definition extends CompatServiceDefinition> = Client<Defin
 
 export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   definition: Definition;
-  /** The unit that serves the calls: the audience of minted callers, and the name in errors. */
+  /** The unit that serves the calls. Its name is the audience of the signed callers, and appears in errors. */
   unit: string;
   /**
    * Returns the address (`rpcTarget`). Called when the client starts, or with the first call if the unit starts later in the same process.
@@ -36,23 +37,23 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    */
   address: () => string;
   callers: Callers;
-  /** Names are looked up again periodically, so that added processes get calls. */
+  /** DNS and TLS settings. Names are looked up again periodically, so that added processes get calls. */
   mesh?: MeshOptions | undefined;
   /**
-   * How long a connection with open calls may go without a response to keepalive pings, in ms, before it is closed: the peer may be frozen,
-   * or the network may have lost the connection. Default 40,000.
+   * Maximum time in ms without a response to keepalive pings on a connection with open calls. Then the connection is closed: the peer may
+   * be frozen, or the network may have lost the connection. Default 40,000.
    */
   keepaliveTimeoutMs?: number;
   /**
-   * How long connecting may take, including TLS and the peer's settings, in ms. Until then, an open socket to a silent peer keeps the
-   * process alive, even after `stop`. Default 5,000.
+   * Maximum time to connect in ms, including TLS and the peer's settings. Until it ends, an open socket to a silent peer keeps the process
+   * alive, even after `stop`. Default 5,000.
    */
   connectTimeoutMs?: number;
-  /** Whether slow clients read its streams; the client then buffers little of each stream. Default false. */
+  /** Whether the readers of this client's streams may be slow. The client then buffers little of each stream. Default false. */
   slowReaders?: boolean;
 }
 
-/** A client as a part. `calls` may be passed on at once, and may be called after `start`. */
+/** A client that starts and stops as a part of its process. `calls` may be passed on at once, but must not be called before `start`. */
 export interface RpcClientPart<Definition extends CompatServiceDefinition> extends Part {
   readonly calls: RpcClient<Definition>;
 }
@@ -60,16 +61,16 @@ export interface RpcClientPart<Definition extends CompatServiceDefinition> exten
 const defaultTimeoutMs = 5_000;
 
 /**
- * Bytes that the peer may send before the client acknowledges them. All calls share a connection. With the 64 KB of HTTP/2, large answers
- * of one tenant would delay every call: each 64 KB would take a round trip, which lasts as long as an iteration of the slower event loop.
- * Each stream may also buffer this number of bytes in memory while nobody reads it (`slowReaders`).
+ * Number of bytes that the peer may send before the client acknowledges them. All calls share a connection. With HTTP/2's default of 64 KB,
+ * large answers of one tenant would delay every call: each 64 KB would take a round trip, which lasts as long as an iteration of the slower
+ * of both event loops. Each stream may also buffer this number of bytes in memory while nobody reads it (`slowReaders`).
  */
 const flowControlWindow = 2 ** 21;
 
 /**
  * A unary call whose proto has an `idempotency_level` is retried once if no handler answered it: the server was unreachable, the connection
- * was lost, or the server stopped. If a handler answered `unavailable`, the call is not retried (`answeredErrors`), so that a chain of
- * calls does not multiply during an outage. The timeout of the call includes the retry.
+ * was lost, or the server stopped. If a handler answered `unavailable`, the call is not retried (`answeredErrors`), so that the retries of
+ * a chain of calls do not multiply during an outage. The timeout of the call includes the retry.
  */
 const retries: RetryOptions = {
   retryableStatuses: [Status.UNAVAILABLE, Status.CANCELLED],
@@ -120,7 +121,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
       ...(!slowReaders && { 'grpc-node.flow_control_window': flowControlWindow }),
-      // A proxy of the environment is for calls to the outside, e.g. to models. It must not see signed callers.
+      // A proxy that the environment names is for calls to the outside, e.g. to models. It must not see signed callers.
       'grpc.enable_http_proxy': 0,
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,

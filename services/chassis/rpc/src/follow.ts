@@ -6,9 +6,9 @@ import type { CallContext, Metadata } from 'nice-grpc-common';
 const endTimeoutMs = 5_000;
 
 /**
- * Reads an endless stream until `signal` aborts or the reader stops. It then ends the request stream, and does not wait for the server. It
- * does not cancel the call, because that would reset the HTTP/2 stream, and a server closes a connection with all its streams after too
- * many resets (Node and nghttp2: 1,000 at once, or 33 a second).
+ * Reads an endless stream until `signal` aborts or the reader stops. Then ends the request stream, without waiting for the server. The call
+ * is not cancelled, because that would reset the HTTP/2 stream, and a server closes a connection with all its streams after too many resets
+ * (Node and nghttp2: 1,000 at once, or 33 a second).
  * @param open calls a method with a request stream and a response stream, such as `Follow` of `SubscriptionService`.
  */
 export async function* follow<Request, Response>(
@@ -32,7 +32,7 @@ export async function* follow<Request, Response>(
     isOver = true;
     void drain(responses, cancel);
   };
-  // Takes effect at once, even while the reader handles a response.
+  // The abort takes effect at once, even while the reader handles a response.
   const leave = () => {
     wake();
     end();
@@ -81,13 +81,16 @@ async function drain(responses: AsyncIterator<unknown>, cancel: AbortController)
 const resumesHeader = 'parley-resumes';
 
 export interface FollowPromise {
-  /** Whether another replica can resume a lost stream after its last event, even though the field has an argument `after`. */
+  /**
+   * Whether another replica can resume a lost stream after its last event. Without this promise, a field with an argument `after` is not
+   * resumed.
+   */
   resumes?: boolean;
 }
 
 export type FollowHeader = Pick<Metadata, 'get'>;
 
-/** Returns the promises in a stream's response header. */
+/** Returns what the response header of a stream promises. */
 export function promiseOf(header: FollowHeader): Required<FollowPromise> {
   return { resumes: header.get(resumesHeader) === '1' };
 }
@@ -109,7 +112,8 @@ export function acknowledgeFollow(
  * Called by the server of a method that clients call with `follow`. Returns the one request, and a signal that aborts when the client
  * closes its stream.
  * @param drainSignal ends the wait for the request.
- * @throws DomainError `invalid` when the request stream ends without a request, `unavailable` when the server stops.
+ * @throws DomainError `invalid` when the request stream ends without a request
+ * @throws DomainError `unavailable` when the server stops
  */
 export async function acceptFollow<Request>(
   requests: AsyncIterable<Request>,

@@ -26,7 +26,7 @@ export function serverCredentials(tls: MeshTls | undefined): ServerCredentials {
 
 const providers = new WeakMap<MeshTls, experimental.CertificateProvider>();
 
-/** Returns the same provider for all clients of a process, because gRPC shares their connections then. */
+/** Returns the same provider for all clients of a process, because gRPC shares connections only among clients with the same provider. */
 function providerOf(tls: MeshTls): experimental.CertificateProvider {
   const known = providers.get(tls) ?? certificateProvider(tls);
   providers.set(tls, known);

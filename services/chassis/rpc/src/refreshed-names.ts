@@ -5,9 +5,9 @@ const scheme = 'refreshed';
 const intervalOption = 'parley.refresh_interval_ms';
 
 /**
- * Returns the target of a channel whose name is looked up again periodically, with the channel options that this requires. gRPC for Node
- * looks a name up again only when a connection breaks, so that added processes get no calls. gRPC's limit of a connection's age is no
- * alternative: streams that begin while the limit takes effect are refused.
+ * Returns the target of a channel whose name is looked up again periodically, with the channel options that the look-ups require. By
+ * default gRPC for Node looks a name up again only when a connection breaks, so added processes would get no calls. gRPC's limit of a
+ * connection's age is no alternative: streams that begin while the limit takes effect are refused.
  * @param target of `rpcTarget`; a target without a name is returned unchanged
  */
 export function refreshed(target: string, intervalMs: number): { target: string; options: ChannelOptions } {

@@ -3,8 +3,8 @@ import { SettingsError } from '@parley/kernel/settings/config';
 
 /**
  * Returns the gRPC target for an address of `<UNIT>_RPC_URL`: one `host:port`, or a list separated by commas, which is balanced round
- * robin. gRPC does not resolve names in a list, so a list has IP addresses of one version; `[::1]:4001` for IPv6.
- * @throws SettingsError if the address is neither.
+ * robin. gRPC does not resolve names in a list, so a list has IP addresses of one version. An IPv6 address is written as `[::1]:4001`.
+ * @throws SettingsError if the address is neither one `host:port` nor such a list.
  */
 export function rpcTarget(address: string): string {
   const list = address.split(',').map((part) => part.trim());

@@ -38,7 +38,7 @@ export function serverErrors(log: Logger) {
 }
 
 const refusals = new Set(Object.values(errorTable).flatMap(({ grpc, http }) => (http < 500 ? grpc : [])));
-refusals.delete(errorTable.unauthenticated.grpc); // here only units authenticate, never clients
+refusals.delete(errorTable.unauthenticated.grpc); // not a refusal: here only units authenticate, never clients
 
 /** Returns the outcome of a call that threw an error. */
 export function outcomeOf(error: unknown): Outcome {

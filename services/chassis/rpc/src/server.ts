@@ -15,7 +15,7 @@ export interface Reflection {
    * Returns a `buf build` image. Called when reflection is first used, because decoding the image takes longer than most parts of a start.
    */
   image: () => Uint8Array;
-  /** Full names of the services to show. */
+  /** Full names of the services that reflection shows. */
   services: string[];
 }
 
@@ -33,7 +33,7 @@ export type AddedTo = Pick<ServerAddBuilder<MeshContext>, 'add'>;
 export interface RpcServerOptions extends MeshServerOptions {
   /** Adds the services. `signedBy` is for services whose callers are signed with another key than the mesh's. */
   services: (server: AddedTo, signedBy: (callers: Callers) => AddedTo) => void;
-  /** Omitted in production. */
+  /** The services that gRPC reflection shows. Omitted in production. */
   reflection?: Reflection | undefined;
   /** How long open calls may take to end when the server stops, in ms, before they are cancelled. Default 10,000. */
   drainTimeoutMs?: number;

@@ -22,7 +22,7 @@ async function served(t: ExecutionContext, tls: MeshTls) {
   return {
     evaluation,
     address: address(),
-    /** Calls with another certificate, or with none. */
+    /** Calls the server with another client certificate, or with none. */
     async call(other?: MeshTls): Promise<unknown> {
       const mesh = { tls: other };
       const client = rpcClient({ definition: EvaluationServiceDefinition, unit: 'it', address, callers, mesh });
@@ -30,7 +30,7 @@ async function served(t: ExecutionContext, tls: MeshTls) {
       t.teardown(() => client.stop());
       return client.calls.getEvaluation({ sessionId: 1 }, { caller });
     },
-    /** Returns the number of the certificate that the server presents on a new connection. */
+    /** Returns the serial number of the certificate that the server presents on a new connection. */
     async shown({ ca, cert, key }: MeshTls['current']): Promise<string> {
       const { hostname, port } = new URL(`tcp://${address()}`);
       const socket = connect({ host: hostname, port: Number(port), ca, cert, key, ALPNProtocols: ['h2'] });

@@ -35,7 +35,7 @@ test('calls between units do not go to a proxy that the environment names', asyn
   const { unit, callers, address } = await serving(t, { getEvaluation: async () => ({}) });
   const client = rpcClient({ unit, callers, address, definition: EvaluationServiceDefinition });
   t.teardown(() => client.stop());
-  process.env.grpc_proxy = 'http://127.0.0.1:1'; // read when the channel is made, before `start` returns
+  process.env.grpc_proxy = 'http://127.0.0.1:1'; // this variable is read when the channel is made, before `start` returns
   const started = client.start();
   delete process.env.grpc_proxy;
   await started;
@@ -243,7 +243,7 @@ test('a stream of a server that stops can be read to its end, even after the nex
   const stopped = stop();
   await stream.next(); // the server sent this response after the GOAWAY
   const end = stream.next();
-  // Longer than the keepalive timeout: the client sends a ping after half of the timeout.
+  // This delay is longer than the keepalive timeout: the client sends a ping after half of the timeout.
   await Promise.race([end, delay(1.25 * keepaliveTimeoutMs)]);
   gate.open();
   t.like(await end, { done: true });

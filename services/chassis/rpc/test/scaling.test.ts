@@ -10,7 +10,7 @@ import test from 'ava';
 import { rpcClient } from '../src/client.ts';
 import { caller, serving } from './support/rpc-served.ts';
 
-/** Makes calls one after another until the returned function is called, which returns the number of failures. */
+/** Makes calls one after another until the returned function is called. The function returns the number of failures. */
 function calling(call: () => Promise<unknown>) {
   let failures = 0;
   const stop = new AbortController();

@@ -17,7 +17,7 @@ const operational = new Set([
 /** A server that stores objects as files cannot store both `x` and `x/y`. */
 const conflicting = new Set(['ObjectParentIsFile', 'ExistingObjectIsDirectory', 'FileParentIsFile']);
 
-/** Maps an error of the SDK to a `DomainError`. Any other error is a bug of ours and is returned unchanged. */
+/** Maps an expected error of the SDK to a `DomainError`. Any other error is a bug in this code and is returned unchanged. */
 export function s3Error(error: unknown, key: string): unknown {
   if (!(error instanceof Error)) return error;
   const { name, $metadata } = error as SdkError;

@@ -32,7 +32,7 @@ const connectionTimeoutMs = 2_000;
 /** The SDK pauses 100 ms or more between attempts, and retries retryable errors only. */
 const maxAttempts = 3;
 
-/** Loaded by the first call, because importing the SDK takes longer than the rest of a unit's start. */
+/** The SDK's modules and clients. The first call loads them, because importing the SDK takes longer than the rest of a unit's start. */
 interface Loaded {
   sdk: typeof import('@aws-sdk/client-s3');
   client: S3Client;
@@ -41,7 +41,7 @@ interface Loaded {
   getSignedUrl: typeof import('@aws-sdk/s3-request-presigner').getSignedUrl;
 }
 
-/** An object store in one bucket of any S3. */
+/** An object store in one bucket of any S3-compatible server. */
 export function s3ObjectStore(options: S3Options): ObjectStore {
   const { bucket: Bucket } = options;
   let loading: Promise<Loaded> | undefined;
@@ -53,7 +53,7 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
     return loading;
   }
 
-  /** Runs one call and maps its errors. */
+  /** Runs one call of the SDK, and maps its expected errors to DomainErrors. */
   async function call<T>(key: string, work: (loaded: Loaded) => Promise<T>): Promise<T> {
     const loaded = await load();
     try {
@@ -129,7 +129,7 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
       checkContentType(contentType);
       const { sdk, signing, getSignedUrl } = await load();
       const command = new sdk.PutObjectCommand({ Bucket, Key: key, ContentType: contentType });
-      // The header is signed, because otherwise a client could send another content type.
+      // The content type is signed too, because otherwise a client could send another one.
       return signed(expiresInMs, (when) =>
         getSignedUrl(signing, command, { ...when, signableHeaders: new Set(['host', 'content-type']) }),
       );

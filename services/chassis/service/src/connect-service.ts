@@ -19,9 +19,9 @@ export interface ServiceNeeds {
 }
 
 /**
- * Makes the dependencies of a service in its own process, as configured by the environment. Engines that the service does not declare
- * are neither configured nor connected, and calls to them fail.
- * - Database: `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it beforehand.
+ * Makes the dependencies of a service in its own process, as configured by the environment. Engines that the service does not declare are
+ * neither configured nor connected, and calls to them fail.
+ * - Database: `DATABASE_URL`, or the service's own setting (`SESSION_DATABASE_URL`). `scripts/migrate` migrates the database beforehand.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectService(env: Environment, { schema, events, files }: ServiceNeeds): ServiceDependencies & Part {

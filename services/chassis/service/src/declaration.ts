@@ -24,7 +24,7 @@ export interface ServiceDeclaration<Name extends string = string, Config extends
   schema?: SchemaDeclaration;
   /** The service's events. Appending an event of another topic or type to the outbox throws. */
   publishes?: readonly PublishedTopic[];
-  /** Event types of other services that it consumes, including `tenant.deleted.v1` if it ends tenants. */
+  /** Event types of other services that this service consumes, including `tenant.deleted.v1` if it must react to deleted tenants. */
   consumes?: readonly string[];
   /** Whether the service keeps files, so that its process needs an object store. */
   keepsFiles?: boolean;

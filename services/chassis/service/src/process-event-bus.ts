@@ -14,7 +14,7 @@ export function processEventBus(env: Environment): EventBus {
   const { kafka } = readSettings(env, eventSettings);
   return (
     kafkaBusOf(kafka, createLogger('kafka')) ??
-    // Only outside production: events in memory would count as delivered without reaching any other process.
+    // This bus is used only outside production: in production its events would count as delivered without reaching any other process.
     inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('An in-memory bus keeps no dead letters')) },
     })

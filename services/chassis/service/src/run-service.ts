@@ -10,7 +10,7 @@ export async function runService<Config extends UnitConfig>(
   service: Service<string, Config, unknown>,
   env: Environment = process.env,
 ): Promise<void> {
-  // Imported only if used, because loading the Kafka client takes a while.
+  // The event bus is imported only if it is used, because loading the Kafka client takes a while.
   const bus = usesEvents(service) ? await import('./process-event-bus.ts') : undefined;
   const needs = { schema: service.schema?.name, events: bus?.processEventBus, files: service.files };
   await runProcess(service, (read) => connectService(read, needs), env);

@@ -13,7 +13,7 @@ export interface Fallback {
 
 /**
  * Makes the client of one service's database, at the URL of its settings, otherwise at the fallback's URL.
- * @throws SettingsError if there is neither
+ * @throws SettingsError if both URLs are missing
  */
 export function serviceDatabase(
   env: Environment,

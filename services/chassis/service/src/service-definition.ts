@@ -55,7 +55,7 @@ export interface ServiceCode<
   Deps,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > {
-  /** Makes the dependencies of the use cases; omitted if they have none. Opens nothing. */
+  /** Makes the dependencies of the use cases; omitted if use cases depend on nothing. The function must not open anything. */
   dependencies?(provided: ServiceProvided<Declaration>): Deps;
   /** The service's own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
   parts?(deps: Deps, provided: ServiceProvided<Declaration>): UnitPart[];
@@ -70,16 +70,16 @@ export interface ServiceCode<
   rpc?: {
     definition: Rpc;
     implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
-    /** Another gRPC service on the same port, for callers that are signed with another key: `separateRpc`. */
+    /** Makes another gRPC service on the same port, by `separateRpc`, for callers that are signed with another key. */
     separate?(deps: Deps, provided: ServiceProvided<Declaration>): SeparateRpc | undefined;
     /** How long open calls may take to end when the service stops, in ms, before they are cancelled. Default 10,000. */
     drainTimeoutMs?: number;
   };
-  /** The service's GraphQL: `subgraphOf` of `@parley/subgraph`. */
+  /** The service's GraphQL, as returned by `subgraphOf` of `@parley/subgraph`. */
   graph?: ServiceGraph<Deps>;
 }
 
-/** `Shape` if `Holds`, otherwise a type that refuses its keys. */
+/** `Shape` if `Holds`, otherwise a type that refuses the keys of `Shape`. */
 type Where<Holds, Shape> = Holds extends true ? Shape : { [Key in keyof Shape]?: never };
 
 type Declares<Declaration, What> = Declaration extends What ? true : false;
@@ -92,7 +92,7 @@ type Serves<
 /** The types of the events that a declaration consumes. */
 type ConsumedBy<Declaration> = Declaration extends { consumes: readonly (infer Type extends string)[] } ? Type : never;
 
-/** The consumed types that need handlers. The deletion of tenants is missing, because `onTenantEnd` handles it. */
+/** The consumed types that need handlers. The deletion of tenants is excluded, because `onTenantEnd` handles it. */
 type HandledBy<Declaration> = Exclude<ConsumedBy<Declaration>, typeof tenantDeleted.type>;
 
 /** Handlers by event type. */

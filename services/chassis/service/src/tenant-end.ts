@@ -16,7 +16,10 @@ export interface TenantEnd<Deps, Config> {
    * started later sees the mark. Resolves to true if `finish` is needed.
    */
   close(db: TenantDb): Promise<boolean>;
-  /** Ends the rest in a job: outside any transaction, on any replica, and retried until it succeeds. Must be idempotent. */
+  /**
+   * Ends what `close` has not ended, in a job outside any transaction. The job runs on any replica and is retried until it succeeds, so
+   * this function must be idempotent.
+   */
   finish(deps: Deps, run: { tenantId: number; signal: AbortSignal }): Promise<void>;
   /** Lease and stop grace of the job of `finish`, if the defaults are too short. */
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;
@@ -38,7 +41,7 @@ export function tenantEndJob<Deps, Config>(
     kind: kindOf(service),
     concurrency: 2,
     perTenantLimit: {
-      // Each deleted tenant has one such job. A long job may delay the jobs of other deleted tenants.
+      // Each deleted tenant has one job of this kind. A long job may delay the jobs of other deleted tenants.
       unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before',
     },
     // The job is retried until it succeeds.

@@ -5,7 +5,7 @@ import type { RpcClient } from '@parley/rpc/client';
 
 type Identity = Pick<RpcClient<IdentityServiceDefinition>, 'getTenant'>;
 
-/** Reads the current tenant without a cache; undefined if the tenant was deleted. */
+/** Reads the caller's tenant from identity, without a cache; undefined if the tenant was deleted. */
 export async function findTenant(
   identity: Identity,
   caller: TenantCaller,
@@ -28,8 +28,8 @@ export interface TenantFactOptions<Fact> {
   /** Timeout in ms. Default: the timeout of gRPC calls. */
   timeoutMs?: number | undefined;
   /**
-   * Returns a fallback when identity cannot be reached; it is cached equally long. Default: the call rejects, and the next call tries
-   * again.
+   * Returns a fallback when identity cannot be reached; the fallback is cached as long as a fact from identity. Default: the call rejects,
+   * and the next call tries again.
    */
   fallBack?(error: unknown, tenantId: number, lastKnown: Fact | undefined): Fact;
   nowMs?: (() => number) | undefined;

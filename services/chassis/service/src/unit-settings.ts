@@ -47,7 +47,7 @@ function declaredFor(unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>, used: re
 }
 
 /**
- * Lists all settings that the unit reads in its own process, without starting or reading anything.
+ * Lists all settings that the unit reads in its own process. Starts nothing, and reads none of their values.
  * @param used the endpoints of other units that it needs in addition to the gRPC of its `calls`.
  * @returns `own`: settings that only this unit reads, including addresses of other units; `shared`: settings of every process.
  */

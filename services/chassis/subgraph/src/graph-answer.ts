@@ -16,7 +16,7 @@ export function graphAnswer(budget: AnswerBudget) {
     budget,
 
     /**
-     * For a resolver of a large list. The JSON that `write` returns is inserted into the answer without executing its fields. Lists are
+     * Serves a resolver of a large list. The JSON that `write` returns is inserted into the answer without executing its fields. Lists are
      * written one at a time, and no further list is written once the budget is used up.
      */
     asJson(write: () => Promise<Buffer>, { path }: GraphQLResolveInfo): Promise<never[]> {
@@ -28,7 +28,7 @@ export function graphAnswer(budget: AnswerBudget) {
       });
     },
 
-    /** Inserts the JSON of `asJson` into the executed data, at the fields of its resolvers. */
+    /** Inserts the JSON of `asJson` into the executed data, at the fields whose resolvers called `asJson`. */
     placed(data: unknown): JsonText[] {
       return written.flatMap(({ path, text }) => {
         const holder = path.prev ? valueAt(data, path.prev) : data;

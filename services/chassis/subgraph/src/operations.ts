@@ -28,16 +28,16 @@ export interface GraphResult {
 
 export interface OperationsOptions {
   schema: GraphQLSchema;
-  /** Formats an error for clients. `formatted.extensions.code` names the problem of the request; errors of resolvers have none. */
+  /** Formats an error for clients. `formatted.extensions.code` names the problem of the request; errors of resolvers have no code. */
   format(formatted: GraphQLFormattedError, error: GraphQLError): GraphQLFormattedError;
 }
 
 type Problem = GraphQLError & { readonly extensions: { code: string } };
 
 const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule];
-/** Memory of cached documents in bytes. Gateways send the same few texts repeatedly. */
+/** Maximum memory of cached documents, in bytes. Gateways send the same few texts repeatedly. */
 const maxKnownBytes = 32_000_000;
-/** The measured memory of a parsed document. */
+/** The measured memory of a parsed document, in bytes per token. */
 const bytesPerToken = 400;
 
 /** Runs operations of a schema. Each text is parsed and validated once. */

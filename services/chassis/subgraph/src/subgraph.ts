@@ -32,7 +32,9 @@ export interface GraphContext {
   answer: GraphAnswer;
   /** Returns the request for the use case of a root field. Its signal aborts when the connection closes before the answer. */
   request(info: FieldPlace): CallerRequest;
-  /** Returns the request for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` */
+  /**
+   * Returns the request for a use case that needs a tenant. @throws DomainError `forbidden` with reason `NO_TENANT` if the caller has none
+   */
   tenantRequest(info: FieldPlace): TenantRequest;
 }
 
@@ -48,7 +50,7 @@ export interface SubgraphOptions<Context extends GraphContext> extends GraphServ
   context: (request: GraphContext) => Context;
 }
 
-/** Resolvers by type and field, with this context. Their arguments and results are checked by each service's generated `Resolvers`. */
+/** Resolvers by type and field. They get a `Context`; their arguments and results are checked by each service's generated `Resolvers`. */
 type ResolversIn<Context> = Record<string, unknown> & {
   [Root in 'Query' | 'Mutation']?: Record<
     string,
@@ -57,7 +59,10 @@ type ResolversIn<Context> = Record<string, unknown> & {
 };
 
 const drainTimeoutMs = 5_000;
-/** More than the gateway's limit (`GATEWAY_MAX_LONG_BODY_BYTES`), because the gateway adds to the bodies of clients. */
+/**
+ * Maximum bytes of a body. The gateway's limit for clients (`GATEWAY_MAX_LONG_BODY_BYTES`) is lower, because the gateway adds to the bodies
+ * of clients.
+ */
 const maxBodyBytes = 9 * 1_048_576;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
@@ -66,7 +71,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   const write = answerWriter(maxAnswerBytes);
-  // A server accepts one new connection per event loop iteration, so long iterations would keep new clients out.
+  // A server accepts one new connection per event loop iteration. The scheduler keeps iterations short, so that new clients can connect.
   const scheduler = requestScheduler();
   let draining: HttpDrain | undefined;
 
@@ -165,14 +170,14 @@ function clientOf({ tenantId, userId }: Caller): string {
   return tenantId === null ? `user ${userId}` : `tenant ${tenantId}`;
 }
 
-/** @throws RequestRefused */
+/** @throws RequestRefused if the method is not POST or the body is too large */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (request.method !== 'POST') throw new RequestRefused(405, 'GraphQL is served by POST only');
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge();
   return readWithin(request, maxBodyBytes, tooLarge);
 }
 
-/** @throws RequestRefused */
+/** @throws RequestRefused if the body is not a GraphQL request in JSON */
 function asRequest(json: Buffer): GraphRequest {
   const body = parseJson(json.toString());
   if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is not a GraphQL request in JSON');
@@ -199,7 +204,7 @@ export function graphContext(caller: Caller, signal: AbortSignal, answer: GraphA
 /** Aborts when the client disconnects before the response is finished. */
 function disconnectSignal(response: ServerResponse): AbortSignal {
   const disconnected = new AbortController();
-  if (response.closed) disconnected.abort(); // the client left while the body or the caller was read
+  if (response.closed) disconnected.abort(); // the client disconnected while the body was read or the caller checked
   response.once('close', () => {
     if (!response.writableFinished) disconnected.abort();
   });

@@ -25,7 +25,7 @@ const typeDefs = `
     told: Boolean @access(by: [])
   }`;
 
-/** A subgraph whose `slow` waits until its client disconnects, and its log lines. */
+/** A subgraph and its log lines. The resolver of its field `slow` waits until the client disconnects. */
 async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '127.0.0.1' } = {}) {
   const callers = createCallers(randomBytes(32));
   const lines: string[] = [];
@@ -206,7 +206,7 @@ test('problems of document, operation or variables are reported with their code'
     [{ query: withVariable, variables: { no: 'secret' } }, 'BAD_USER_INPUT'],
   ];
   for (const [asked, code] of wrong) t.deepEqual(await codeOf(asked), [undefined, code, 400], code);
-  // By now the text is cached; it is sent with other variables and another operation name.
+  // The first text is already cached: a request above was refused for its variable. The second text has two operations.
   t.deepEqual(await codeOf({ query: withVariable, variables: { no: true } }), [{}, undefined, undefined]);
   t.deepEqual(await codeOf({ query: 'query A { quick } query B { slow: quick }', operationName: 'B' }), [
     { slow: true },

@@ -16,8 +16,8 @@ type WithCaller<Given extends unknown[]> = Given extends [infer Request extends 
   : Given;
 
 /**
- * Binds use cases to their dependencies, for tests that call many of them. The given caller becomes a request without an effect key, whose
- * client never disconnects.
+ * Binds use cases to their dependencies, for tests that call many of them. The given caller becomes a request that has no effect key and
+ * whose client never disconnects.
  */
 export function bound<UseCases extends Record<string, UseCase>>(
   useCases: UseCases,
@@ -41,7 +41,7 @@ type AtEdge<UseCases extends Record<string, UseCase>> = {
     : never;
 };
 
-/** Lets any caller call use cases that need a tenant. A caller without a tenant is refused with `NO_TENANT`, as by an edge. */
+/** Lets any caller call use cases that need a tenant. A caller without a tenant is refused with `NO_TENANT`, as at an edge. */
 export function atEdge<UseCases extends Record<string, UseCase>>(useCases: UseCases): AtEdge<UseCases> {
   const entries = Object.entries(useCases).map(([name, useCase]) => [
     name,

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 
 interface Name {
   addresses: string[];
-  /** Resolves when lookups of the name are answered. */
+  /** Lookups of the name are answered after this promise has resolved. */
   answered: Promise<void>;
   lookups: number;
 }
@@ -27,7 +27,7 @@ function patch(): void {
   }) as never;
 }
 
-/** A DNS name, in this process alone, whose addresses the test changes. Without an address its lookup fails. */
+/** A DNS name that exists in this process alone. The test changes its addresses. Without an address its lookup fails. */
 export function changingName(t: Pick<ExecutionContext, 'teardown'>, host: string) {
   patch();
   const name: Name = { addresses: [], lookups: 0, answered: Promise.resolve() };

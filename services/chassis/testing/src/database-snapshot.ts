@@ -20,8 +20,8 @@ export function databaseSnapshot(): string {
 }
 
 /**
- * Returns a cluster for `startEmbeddedDatabase` with these schemas, migrated, under their own names. The first call makes the cluster; it
- * is made again when a migration or PGlite has changed.
+ * Returns the file of a cluster for `startEmbeddedDatabase` that has these schemas, migrated, under their own names. The first call makes
+ * the file; it is made again when a migration or PGlite has changed.
  */
 export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<string> {
   const hashes = await Promise.all(schemas.map(async (schema) => `${schema.name} ${await schemaHash(schema)}`));
@@ -36,7 +36,10 @@ export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<st
   });
 }
 
-/** Returns a cluster filled by `fill`, cached under the `hash` of its content. Files with the same label and another hash are deleted. */
+/**
+ * Returns the file of a cluster that `fill` filled, cached under the `hash` of its content. Files with the same label and another hash are
+ * deleted.
+ */
 export async function filledSnapshot(
   label: string,
   hash: string,
@@ -64,7 +67,7 @@ export async function filledSnapshot(
     await db.exec('CHECKPOINT');
     const dump = await db.dumpDataDir('none');
     mkdirSync(cacheFolder, { recursive: true });
-    const temporary = `${file}.${randomUUID()}`; // renamed when complete, unless another process has written the file
+    const temporary = `${file}.${randomUUID()}`; // the file gets its final name when it is complete
     await writeFile(temporary, dump.stream());
     for (const other of readdirSync(cacheFolder)) {
       const isOld = other.startsWith(name) && other.endsWith('.tar') && other !== basename(file);

@@ -11,7 +11,7 @@ export interface DnsQuestion {
 }
 
 export interface DnsAnswer {
-  /** Addresses of any family, so that a test can return wrong ones. */
+  /** Addresses of any family, so that a test can return those of the wrong family. */
   addresses?: string[];
   /** Aliases (CNAME) between the queried name and the name that has the addresses. */
   aliases?: string[];

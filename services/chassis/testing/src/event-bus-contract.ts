@@ -18,7 +18,7 @@ export interface EventBusHarness {
   close(): Promise<void>;
 }
 
-/** No pauses between attempts in these tests. */
+/** The pauses between attempts are short in these tests. */
 const times: AttemptTimes = { backoffMs: () => 1 };
 
 /** The contract of every event bus, tested on the buses that `make` returns. */
@@ -151,7 +151,7 @@ export function eventBusContract(
         group: 'a',
         topics: [topic],
         maxAttempts: 1,
-        handlerTimeoutMs: 3_000, // longer than the time until the stop
+        handlerTimeoutMs: 3_000, // longer than the time until the process stops
         async handler(one) {
           if (when === 'after') take(one);
           entered.release();

@@ -4,7 +4,7 @@ import { type Entry, type EventLog, SlowReader } from '@parley/live/event-log/ev
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** A log, empty or shared: each test uses its own stream. */
+/** A log for the tests. Other tests may use it too, because each test has its own stream. */
 export interface EventLogHarness {
   /** Opens a connection, as another replica would. */
   connect(): Promise<EventLog>;
@@ -13,7 +13,7 @@ export interface EventLogHarness {
 }
 
 export interface EventLogSettings {
-  /** How long entries are kept. Default: the engine's. */
+  /** How long entries are kept. Default: the engine's own default. */
   ttlMs?: number;
 }
 

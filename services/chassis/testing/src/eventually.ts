@@ -8,8 +8,9 @@ const pauseFactor = 4;
 const pauseShare = 0.05;
 
 /**
- * Waits for a condition: calls `check` every few milliseconds, less often if `check` is slow or the wait is long, until it returns a truthy
- * value, and returns this value. Rejects after `timeoutMs` with an error that names `what`. Default 30,000, for busy machines.
+ * Waits for a condition: calls `check` until it returns a truthy value, and returns this value. The pause between two calls is a few
+ * milliseconds, or longer if `check` is slow or the wait is long. Rejects after `timeoutMs` (default 30,000, for busy machines) with an
+ * error that names `what`.
  */
 export async function eventually<T>(
   what: string,

@@ -7,10 +7,10 @@ type Declare = (title: string, run: (t: ExecutionContext) => Promise<void> | voi
 
 const noServer = 'left out, TEST_DATABASE_URL names no server';
 
-/** Replacements for AVA's functions of the same names, for one engine. */
+/** The functions that tests use on one engine, in place of the functions of the same names. */
 export interface OnDatabase {
   engine: DatabaseEngine;
-  /** Prefixes the title with the engine. */
+  /** Declares a test as AVA does. Its title begins with the engine. */
   test: Declare & { serial: Declare };
   testSchema: typeof testSchema;
   replicaOf: typeof replicaOf;
@@ -29,8 +29,8 @@ export function onEveryDatabase(declare: (on: OnDatabase) => void): void {
 }
 
 /**
- * Declares tests for the server that `TEST_DATABASE_URL` names, otherwise for the embedded database. For code that behaves the same on
- * both, apart from differences that other tests cover.
+ * Declares tests for the server that `TEST_DATABASE_URL` names, otherwise for the embedded database. Use it for code that behaves the same
+ * on both, apart from differences that other tests cover.
  */
 export function onOneDatabase(declare: (on: OnDatabase) => void): void {
   declare(onDatabase(defaultEngine()));

@@ -2,9 +2,9 @@ import type { Gate } from './gate.ts';
 
 /** The answer to one request. Default: the text word by word, then `stop`. */
 export interface ModelAnswer {
-  /** The text; a list is sent as these deltas. Default: `Hello from the model server.` */
+  /** The text of the answer. A list has the deltas to send. Default: `Hello from the model server.` */
   text?: string | string[];
-  /** The model's thoughts before its text, delta by delta. OpenAI's own format has none. Default: none. */
+  /** The model's thoughts before its text, delta by delta. OpenAI's own format has no thoughts. Default: none. */
   thoughts?: string[];
   /** How a single string is split into deltas. Default `word`. */
   deltas?: 'word' | 'character' | 'whole';
@@ -21,8 +21,8 @@ export interface ModelAnswer {
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
   /**
-   * Tools that the model calls after its text, in one step. The answer then ends with the format's finish reason for calls, and has no text
-   * unless a text is given.
+   * Tools that the model calls after its text, in one step. The answer then ends with the format's finish reason for calls, and its text is
+   * empty by default.
    */
   toolCalls?: ScriptedToolCall[];
   /**
@@ -32,14 +32,22 @@ export interface ModelAnswer {
   argumentDeltas?: 'whole' | 'character' | 'unit';
   /** Whether the deltas of several calls alternate, which only OpenAI's format can express. Default false. */
   interleaved?: boolean;
-  /** The signature of the thoughts; in OpenAI's and Google's formats, of the first call. Clients must send it back with the results. */
+  /**
+   * The signature of the thoughts or, in OpenAI's and Google's formats, of the first call. Clients must send it back with the results of
+   * the calls.
+   */
   signature?: string;
   /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
   json?: unknown;
   /**
-   * The end of the answer after all deltas. A normal end with `stop`, `length` or `content_filter`; `cut`: the socket is closed;
-   * `error-event`: an error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket
-   * stays open until the client disconnects; `endless`: the deltas are repeated until the client disconnects. Default `stop`.
+   * How the answer ends after all deltas. Default `stop`.
+   * - `stop`, `length` or `content_filter`: a normal end with this finish reason.
+   * - `cut`: the socket is closed.
+   * - `error-event`: an error inside a response with status 200.
+   * - `malformed`: invalid JSON in an event.
+   * - `unfinished`: no finish reason.
+   * - `never`: the socket stays open until the client disconnects.
+   * - `endless`: the deltas are repeated until the client disconnects.
    */
   ending?:
     | 'stop'
@@ -54,11 +62,11 @@ export interface ModelAnswer {
   /** The vendor's error name in an `error-event`, e.g. `overloaded_error`. Default: a server error. */
   error?: string;
   /**
-   * Packets that are sent instead of the format's own events, with `beforeDelta` before each packet. `usage` is then the billed usage. For
-   * streams that no SDK would write.
+   * Packets that are sent instead of the format's own events, for streams that no SDK would write. The gate `beforeDelta` applies before
+   * each packet, and `usage` is the billed usage.
    */
   packetsSent?: readonly (string | Uint8Array)[];
-  /** A request parameter that is refused with a 400, as old servers do. */
+  /** The name of a request parameter that is refused with a 400, as an old server would refuse it. */
   refuses?: string;
   /** Whether the response is compressed, although no client requests that. */
   gzip?: boolean;
@@ -68,24 +76,27 @@ export interface ModelAnswer {
   headers?: Record<string, string>;
   /** A body that is sent instead of the one that the other fields describe. */
   body?: string;
-  /** The usage sent with the response; omitted figures are counted words. Null: no usage, or zeros if the format requires figures. */
+  /**
+   * The usage sent with the response. An omitted figure is replaced by the number of words. Null: no usage is sent, or zeros if the format
+   * requires figures.
+   */
   usage?: Partial<ModelUsage> | null;
 }
 
 export interface ScriptedToolCall {
   name: string;
-  /** Any JSON value. Default `{}`. */
+  /** The arguments of the call, any JSON value. Default `{}`. */
   arguments?: unknown;
-  /** Sent instead of `arguments`, e.g. malformed JSON. */
+  /** Text that is sent in place of `arguments`, e.g. malformed JSON. */
   argumentsText?: string;
-  /** Default: `call_1`, `call_2`, … */
+  /** The id of the call. Default: `call_1`, `call_2`, … */
   id?: string;
 }
 
 /** The tool calls and results in a request, independent of its format. */
 export interface SentTools {
   tools: { name: string; description?: string; schema: unknown }[];
-  /** Calls of earlier responses that the request contains again; malformed arguments as text. */
+  /** Calls of earlier responses that the request contains again. Malformed arguments are given as text. */
   calls: { id: string; name: string; arguments: unknown }[];
   results: { id: string; text: string; isError?: boolean }[];
   /** Signatures that are sent back, in their order. */

@@ -10,7 +10,7 @@ export interface Answering {
   asTool: boolean;
   finish: 'stop' | 'length' | 'content_filter' | 'tool_calls';
   signature: string | undefined;
-  /** Undefined if the usage is omitted. */
+  /** The usage to send with the answer; undefined if the usage is omitted. */
   usage: Required<ModelUsage> | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface NumberedCall extends Required<Pick<ScriptedToolCall, 'id' | 'na
   pieces: string[];
 }
 
-/** One wire format of model providers. Events are the bytes that are sent. */
+/** One wire format of model providers. Its events are given as the bytes to send. */
 export interface ModelFormat {
   name: ModelFormatName;
   /** Returns the request in OpenAI's terms; undefined if the path does not belong to this format. */
@@ -39,7 +39,7 @@ export interface ModelFormat {
   thought(answering: Answering, text: string): Buffer;
   /** One delta of text. */
   delta(answering: Answering, text: string): Buffer;
-  /** The events of one call; each list is sent at once. */
+  /** The events of one call. Each inner list is sent at once. */
   toolCall(answering: Answering, call: NumberedCall): Buffer[][];
   /** The last events of a normal answer. */
   finish(answering: Answering): Buffer[];
@@ -48,7 +48,7 @@ export interface ModelFormat {
   malformed: Buffer;
   /** The body of an answer with a status other than 200. */
   refusal(status: number): unknown;
-  /** An error within a 200. */
+  /** An error event inside a response with status 200. */
   error(name: string | undefined): Buffer;
 }
 

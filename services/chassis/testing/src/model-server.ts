@@ -55,13 +55,13 @@ export type ModelScript =
   | ((body: ChatRequestBody, index: number, sent: SentTools) => ModelAnswer | Promise<ModelAnswer>);
 
 export interface ModelServerOptions {
-  /** Default: a normal short answer. */
+  /** Decides the answers. Default: normal short answers. */
   script?: ModelScript;
   /** Requests without this key get 401; for Bedrock only the key's id is compared. Default: no key is required. */
   key?: string;
-  /** The ids of `GET /v1/models`. Requests may have any id. Default `test-model`. */
+  /** The model ids that `GET /v1/models` lists. Requests may name any model. Default `test-model`. */
   modelIds?: string[];
-  /** 0: any free port. */
+  /** The port to listen on; 0: any free port. */
   port?: number;
 }
 

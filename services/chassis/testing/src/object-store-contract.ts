@@ -17,7 +17,7 @@ const whole = { maxBytes: 1_000_000 };
 
 /**
  * The contract of every object store. `connect` makes two clients of the same objects.
- * @param name of the engine, before each title.
+ * @param name the engine's name, which precedes each title.
  */
 export function objectStoreContract(test: TestFn, name: string, connect: () => Promise<ConnectedStores>): void {
   const storeTest: ObjectStoreTest = (title, run) =>
@@ -129,7 +129,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
 
   storeTest('a reader may stop before or after the first byte', async (t, { store, key }) => {
     await store.put(key('a'), Buffer.alloc(900_000), plain);
-    for (let n = 0; n < 60; n++) (await store.get(key('a'))).body.destroy(); // more than the number of connections in a pool
+    for (let n = 0; n < 60; n++) (await store.get(key('a'))).body.destroy(); // this is more than the number of connections in a pool
     for (let n = 0; n < 60; n++) {
       for await (const _ of (await store.get(key('a'))).body) break;
     }

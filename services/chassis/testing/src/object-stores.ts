@@ -20,7 +20,7 @@ export const testS3: S3Options = {
   secretAccessKey: process.env.TEST_S3_SECRET_ACCESS_KEY ?? '',
 };
 
-/** Declares tests that need S3. Without `TEST_S3_ENDPOINT` they are skipped; under `CI` that is a failure. */
+/** Declares tests that need S3. Without `TEST_S3_ENDPOINT` they are skipped; if the variable `CI` is set, this counts as a failure. */
 export function s3Tests(what: string, declare: () => void): void {
   if (testS3.endpoint !== '') return declare();
   leftOut(`${what} - left out: TEST_S3_ENDPOINT names no S3`);

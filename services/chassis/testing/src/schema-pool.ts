@@ -12,8 +12,8 @@ import { schemaHash } from './schema-hash.ts';
 export interface SchemaPool {
   /**
    * Waits for a free schema and returns its name. The schema is migrated, empty and exclusive until `release`.
-   * @param atOnce whether not to wait. For a test that already has a schema, because tests that all wait for a second schema would wait for
-   * each other
+   * @param atOnce true: does not wait for another test to release a schema. Set it for a test that already has a schema, because tests that
+   * all wait for a second schema would wait for each other
    */
   take(options?: { atOnce: boolean }): Promise<string>;
   release(schemaName: string): Promise<void>;
@@ -85,7 +85,7 @@ type Connection = Pick<Client, 'query'>;
  */
 async function processConnection(url: string): Promise<Connection> {
   const client: Client & { ref?(): void; unref?(): void } = new Client(url); // the types of `pg` lack `ref` and `unref`
-  client.on('error', () => undefined); // a connection lost while idle shows at the next statement
+  client.on('error', () => undefined); // the next statement reports a connection that was lost while idle
   await client.connect();
   client.unref?.();
   let running = 0;

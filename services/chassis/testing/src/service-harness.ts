@@ -41,7 +41,7 @@ export interface ServiceOptions extends UnitOptions {
   env?: Environment;
   /** Replacements for dependencies of `testDependencies`. */
   dependencies?: Partial<ServiceDependencies>;
-  /** Default: a schema for this test, if the service has a schema. */
+  /** The service's database. Default: a schema for this test, if the service has a schema. */
   database?: Database;
   /** Whether the database is migrated beforehand; otherwise the unit migrates it. Default true. */
   migrated?: boolean;
@@ -61,7 +61,10 @@ type Calls<Rpc extends CompatServiceDefinition> = CompatServiceDefinition extend
 export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   unit: BuiltUnit<Deps>;
   dependencies: ServiceDependencies;
-  /** @throws Error if the service has no schema. */
+  /**
+   * The service's database.
+   * @throws Error if the service has no schema.
+   */
   readonly database: Database;
   /** Calls the gRPC service; undefined if the service defines none. */
   rpc: Calls<Rpc>;

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy in front of a server, whose connections a test can close or stall. */
+/** A TCP proxy in front of a server. A test can close or stall the proxy's connections. */
 export interface TcpProxy {
-  /** On 127.0.0.1. */
+  /** The proxy's port on 127.0.0.1. */
   port: number;
   /** Closes all connections; new ones are refused until `restore`. */
   cut(): Promise<void>;
-  /** Closes all connections; new ones are accepted. */
+  /** Closes all open connections. The proxy still accepts new ones. */
   dropConnections(): void;
-  /** Accepts connections again, on the same port. */
+  /** Accepts connections again after `cut`, on the same port. */
   restore(): Promise<void>;
   /** Stalls the open connections without closing them; new connections work. */
   hold(): void;
@@ -58,7 +58,7 @@ export async function tcpProxy(upstream: NetConnectOpts): Promise<TcpProxy> {
     },
     hold() {
       for (const [client, target] of pairs) {
-        client.unpipe(target).resume(); // a socket that is not read would not notice its end
+        client.unpipe(target).resume(); // a socket that is not read would not notice that its peer closes it
         target.unpipe(client).resume();
       }
     },

@@ -1,26 +1,26 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** The key and certificate in PEM. */
+/** A certificate and its key, both in PEM. */
 export interface TestCertificate {
   key: string;
   cert: string;
 }
 
 export interface TestAuthority {
-  /** Its own certificate, in PEM. */
+  /** The authority's own certificate, in PEM. */
   cert: string;
   /**
    * Issues a key with a certificate for these host names and IPv4 addresses.
-   * @param days until the certificate expires; below 0 it has expired. Default 90
-   * @param from days until the certificate becomes valid. By default it is valid already, or was valid before it expired
+   * @param days number of days until the certificate expires; negative for an expired certificate. Default 90
+   * @param from number of days until the certificate becomes valid. Default: it became valid in the past, before its expiry
    */
   issue(names: string[], days?: number, from?: number): TestCertificate;
 }
 
 /**
  * Makes a new certificate authority.
- * @param days until its certificate expires
+ * @param days number of days until the authority's certificate expires
  */
 export function testAuthority(name = 'authority of a test', days = 90): TestAuthority {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -36,7 +36,7 @@ export function testAuthority(name = 'authority of a test', days = 90): TestAuth
   };
 }
 
-/** A self-signed certificate with its key for a server name. By default the certificate also allows signing others. */
+/** A self-signed certificate with its key for a server name. By default the certificate may also sign other certificates. */
 export function certificateFor(host: string, { mayIssue = true } = {}): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const extensions = [alternativeNames([host]), ...(mayIssue ? [isAuthority] : [isSignerOfData])];
@@ -107,7 +107,7 @@ function integer(bytes: Buffer): Buffer {
 
 const isAuthority = sequence(objectId('551d13'), element(0x04, sequence(element(0x01, Buffer.from([0xff])))));
 
-/** Key usage `digitalSignature` alone. */
+/** The extension that limits the key's usage to `digitalSignature`. */
 const isSignerOfData = sequence(objectId('551d0f'), element(0x04, element(0x03, Buffer.from([0x07, 0x80]))));
 
 function dayFromNow(days: number): Buffer {

@@ -6,7 +6,7 @@ export { databaseSnapshot, migratedSnapshot } from './database-snapshot.ts';
 /** A PostgreSQL server, or PGlite in the test's process. */
 export type DatabaseEngine = 'server' | 'embedded';
 
-/** Returns the engine of tests: the server of `TEST_DATABASE_URL`, otherwise the embedded database. */
+/** Returns the database engine for tests: the server at `TEST_DATABASE_URL` if that is set, otherwise the embedded database. */
 export function defaultEngine(): DatabaseEngine {
   return process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded';
 }

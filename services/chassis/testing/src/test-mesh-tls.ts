@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type MeshCertificate, type MeshTlsFiles, meshTls } from '@parley/kernel/tls/mesh';
 import type { ExecutionContext } from 'ava';
 
-/** The certificate of a process, in separate files that are reread continuously. `replace` changes the files one after the other. */
+/** Writes a process's certificate to separate files, which `tls` rereads continuously. `replace` changes the files one after the other. */
 export async function testMeshTls(
   t: Pick<ExecutionContext, 'teardown'>,
   certificate: MeshCertificate,

@@ -9,13 +9,13 @@ import { dropSchemaSql, fillPool, type SchemaPool, schemaPool } from './schema-p
 import { type DatabaseEngine, defaultEngine, testDatabaseUrl } from './test-database.ts';
 
 export interface TestSchemaOptions {
-  /** Default: `defaultEngine()`. */
+  /** The engine that holds the schema. Default: `defaultEngine()`. */
   engine?: DatabaseEngine;
-  /** Connects with this URL, e.g. as another user. */
+  /** The URL of the database, e.g. with another user. Default: `testDatabaseUrl()`. */
   url?: string;
   /** Maximum number of connections. Default 4. */
   poolSize?: number;
-  /** The offset of `parley_now()` in ms. */
+  /** The offset of `parley_now()` from the real time, in ms. */
   clockOffsetMs?: () => number;
   /** Whether the schema is migrated. Default true. */
   migrate?: boolean;
@@ -25,8 +25,8 @@ type ViewOptions = Omit<TestSchemaOptions, 'migrate'>;
 type Teardown = Pick<ExecutionContext, 'teardown'>;
 
 /**
- * Returns an empty schema for one test, with its own name and roles. A migrated schema comes from a pool; the pool creates it again if an
- * earlier test has changed its tables or roles.
+ * Returns an empty schema for one test, with its own name and roles. A migrated schema comes from a pool of schemas. The pool creates a
+ * schema again if an earlier test has changed its tables or roles.
  */
 export async function testSchema(
   t: Teardown,
@@ -37,7 +37,7 @@ export async function testSchema(
   const pool = await poolFor(schema, options.engine);
   const schemaName = await pool.take({ atOnce: holders.has(t) });
   holders.add(t);
-  t.teardown(() => pool.release(schemaName)); // teardowns run in reverse order: after all connections have closed
+  t.teardown(() => pool.release(schemaName)); // teardowns run in reverse order, so the schema is released after its connections are closed
   return open(t, schema, schemaName, options);
 }
 
@@ -57,7 +57,7 @@ async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options:
   return open(t, schema, schemaName, options);
 }
 
-/** Opens the same schema through a separate pool, as a second replica of the service does. */
+/** Opens the schema of `database` through a separate connection pool, as a second replica of the service does. */
 export async function replicaOf(
   t: Teardown,
   database: Database,
@@ -67,7 +67,7 @@ export async function replicaOf(
   return open(t, schema, database.schemaName, options);
 }
 
-/** Longer than a service would wait, because test machines are busy. */
+/** Longer than a service's own timeouts, because test machines are busy. */
 const timeoutMs = 60_000;
 
 async function open(

@@ -7,9 +7,9 @@ export interface TlsProxyOptions {
   /** `host:port` of a server without TLS. */
   to: string;
   certificate: TestCertificate;
-  /** Whether clients request TLS first, as PostgreSQL's clients do. */
+  /** Whether a client sends an unencrypted request for TLS first, as PostgreSQL's clients do. Default false. */
   negotiated?: boolean;
-  /** Changes data from the server, given the proxy's own port, without changing its length. */
+  /** Replaces data from the server by data of the same length. `port` is the proxy's own port. */
   answers?: (bytes: Buffer, port: number) => Buffer;
 }
 
@@ -41,7 +41,7 @@ export async function tlsProxy({ to, certificate, negotiated = false, answers }:
   const server = createServer((client) => {
     client.on('error', () => undefined);
     if (!negotiated) return encrypt(client);
-    // The client waits for this response before it sends more.
+    // The client requests TLS, and waits for the answer `S` before it sends more.
     client.once('data', () => {
       client.write('S');
       encrypt(client);

@@ -5,7 +5,8 @@ const breaking = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const allBreaking = new RegExp(`(?:${breaking.source}|\\s)+`, 'gu');
 
 /**
- * Invisible characters, except those that shape the preceding character, and direction marks, which are part of Arabic and Hebrew names.
+ * Invisible characters. Exceptions are characters that shape the preceding one, and direction marks, which are part of Arabic and Hebrew
+ * names.
  */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}--[\u034f\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069\u{e0020}-\u{e007f}\p{Variation_Selector}]]/v;
@@ -19,7 +20,10 @@ const allInvisible = new RegExp(
   'gv',
 );
 
-/** Returns why a text that is not blank is not a name of one line; undefined if it is. Completes "<path> …". */
+/**
+ * Returns why a non-blank text is not a one-line name; undefined if it is one. The returned text continues a message that begins with the
+ * field's path.
+ */
 export function singleLineProblem(name: string): string | undefined {
   return breaking.test(name) ? 'must not hold line breaks or control characters' : undefined;
 }

@@ -1,19 +1,19 @@
 import { type Context, Liquid } from 'liquidjs';
 
-/** Filters to which liquidjs applies neither of its limits. */
+/** Filters to which liquidjs applies neither its time limit nor its memory limit. */
 const unbounded = /_exp$|^(?:find|find_index|has|sum)$/;
 
 type TextForm = (this: { context: Context }, value: unknown) => string;
 
 /**
  * The Liquid dialect of tenants' templates, for validation and rendering.
- * - No tags that read files (`include`, `render`, `layout`), and no filters that evaluate expressions, search or sum, because they run
- *   without a limit and can be nested. An unknown filter is an error.
- * - Limits of a template: 200,000 characters parsed, 500 ms of rendering, 5,000,000 units of memory as liquidjs counts them. Render
- *   with the methods that end in `Sync`: the limit is in wall-clock time, which other work would use up during an await.
- * - liquidjs checks these limits between steps only. One step, such as writing a list that contains itself, can take hours and all
- *   memory. So a service only parses in its own process (40 ms for the 20,000 characters that a template may have) and renders in
- *   one that can be killed, as evaluation's `template-renderer.ts` does.
+ * - No tags that read files (`include`, `render`, `layout`). No filters that evaluate expressions, search or sum: liquidjs runs them
+ *   without a limit, and they can be nested. An unknown filter is an error.
+ * - Limits that liquidjs checks: 200,000 characters parsed, 500 ms of rendering, 5,000,000 units of memory as liquidjs counts them. Render
+ *   with the methods that end in `Sync`: the time limit is in wall-clock time, which other work would use up during an await.
+ * - liquidjs checks these limits between steps only. One step, such as writing a list that contains itself, can take hours and all memory.
+ *   So a service only parses in its own process (40 ms for the 20,000 characters that a tenant's template may have). It renders in a
+ *   process that can be killed, as evaluation's `template-renderer.ts` does.
  * @param textForm formats values that are not strings; default `plainTextForm`. Liquid itself would write `[object Object]`.
  */
 export function templateEngine(textForm: (value: unknown) => string = plainTextForm): Liquid {
@@ -24,7 +24,7 @@ export function templateEngine(textForm: (value: unknown) => string = plainTextF
     return text;
   };
   const liquid = new Liquid({
-    templates: {}, // used instead of the file system
+    templates: {}, // empty, so that liquidjs does not read templates from the file system
     ownPropertyOnly: true,
     strictFilters: true,
     parseLimit: 200_000,
@@ -37,13 +37,13 @@ export function templateEngine(textForm: (value: unknown) => string = plainTextF
   return liquid;
 }
 
-/** Formats numbers and booleans as text, lists separated by commas, objects as JSON. */
+/** Formats numbers and booleans as text, lists as items separated by commas, and objects as JSON. */
 export function plainTextForm(value: unknown): string {
   if (Array.isArray(value)) return value.map((each) => (isText(each) ? String(each) : JSON.stringify(each))).join(', ');
   return isText(value) ? String(value) : JSON.stringify(value);
 }
 
-/** Reports whether `String` formats a value: a primitive, or one of Liquid's own objects (a range, `blank`). */
+/** Reports whether a value is formatted with `String`, not as JSON: a primitive, or one of Liquid's own objects (a range, `blank`). */
 function isText(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -51,8 +51,8 @@ function isText(value: unknown): boolean {
 }
 
 /**
- * Returns why a text is not a valid template, with the position but without a quotation; undefined if the template is valid. Completes
- * "<path> …".
+ * Returns why a text is not a valid template, with the position but without a quotation; undefined if the template is valid. The returned
+ * text continues a message that begins with the field's path.
  */
 export function templateProblem(engine: Liquid, text: string): string | undefined {
   try {

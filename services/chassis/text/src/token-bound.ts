@@ -7,9 +7,9 @@ export type TokenBound = (text: string) => number;
 export const strictTokenBound: TokenBound = (text) => Buffer.byteLength(text);
 
 /**
- * A bound for texts that people write, with the usual tokenizers. It counts one token for three lower-case letters of a word, two capitals,
- * a digit, a sign, or a byte beyond ASCII. For English prose this is twice the real number. Random letters can take more tokens, so a
- * caller whose request the model refuses as too long falls back to `strictTokenBound`.
+ * An upper bound for the number of tokens that the usual tokenizers produce for a text written by people. It counts one token for three
+ * lower-case letters of a word, two capitals, a digit, a sign, or a byte beyond ASCII. For English prose this is twice the real number.
+ * Random letters can take more tokens, so a caller falls back to `strictTokenBound` if the model refuses its request as too long.
  */
 export const usualTokenBound: TokenBound = (text) => {
   let tokens = 0;
@@ -44,7 +44,7 @@ export const usualTokenBound: TokenBound = (text) => {
   return tokens;
 };
 
-/** In a longer run of letters, each letter may be a token. */
+/** In a run of letters that is longer than this, each letter may be a token. */
 const longWord = 24;
 
 const isSmall = (code: number) => code >= 97 && code <= 122;

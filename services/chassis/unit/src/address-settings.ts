@@ -6,7 +6,7 @@ import { meshSettings } from '@parley/kernel/settings/shared-settings';
 import { rpcTarget } from '@parley/rpc/rpc-target';
 import { z } from 'zod';
 
-/** An endpoint of another unit. */
+/** An endpoint that a unit uses on another unit. */
 export interface UsedEndpoint {
   unit: string;
   endpoint: Exclude<Endpoint, 'ops'>;
@@ -32,7 +32,7 @@ const httpAddress = httpUrl.refine((url) => {
   return href === `${origin}/` && port !== '0';
 }, 'has more than a host and a port');
 
-/** Returns, by name, the settings with which a separate process finds these endpoints. All of them are required. */
+/** Returns, by name, the settings with which a unit in a separate process finds these endpoints. All of them are required. */
 export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
   const settings = used.map(({ unit, endpoint }) => {
     const name = addressName(unit, endpoint);
@@ -42,9 +42,9 @@ export function addressSettings(used: readonly UsedEndpoint[]): Record<string, S
 }
 
 /**
- * Reads the addresses as a separate process does.
- * @throws SettingsError also if a subgraph would be called without encryption although the mesh is encrypted. This does not apply to public
- * endpoints, because a proxy in front of them encrypts.
+ * Reads the addresses of these endpoints for a unit in a separate process.
+ * @throws SettingsError if an address is missing or wrong, or if a subgraph would be called without encryption although the mesh is
+ * encrypted. Public endpoints may be called without encryption, because a proxy in front of them encrypts.
  */
 export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): Record<string, string> {
   const addresses = readSettings(env, addressSettings(used));

@@ -13,7 +13,7 @@ import type { UnitDependencies } from './unit-dependencies.ts';
 
 /**
  * Makes the dependencies of a unit in a separate process, as configured by the environment. With `REDIS_URL`, which production requires,
- * all processes share key-value store and event log. Without it both are in memory, so that units which share them have to run in one
+ * all processes share the key-value store and the event log. Without it, both are in memory, so units that share them must run in one
  * process.
  * @throws SettingsError naming every setting that is missing or wrong.
  */

@@ -6,7 +6,7 @@ import type { MeshService } from '@parley/protos/mesh-services';
 
 /** The values that `defineUnit` and `service` need from a unit's settings. */
 export interface UnitConfig {
-  /** Ports to listen on; 0 takes any free one. */
+  /** The operators' port. This port and the others may be 0, which takes any free one. */
   opsPort: number;
   rpcPort?: number;
   graphPort?: number;
@@ -33,7 +33,10 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   calls?: readonly MeshService[];
   /** The units that this unit calls by HTTP, at their public endpoint. */
   callsByHttp?: readonly string[];
-  /** Whether the unit calls addresses outside the installation, apart from its engines, such as models or URLs of tenants. */
+  /**
+   * Whether the unit calls addresses outside the installation, such as models or URLs of tenants. Engines, such as the key-value store, do
+   * not count.
+   */
   callsOut?: boolean;
 }
 

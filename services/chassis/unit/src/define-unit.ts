@@ -17,7 +17,7 @@ export type CallsOf<Declaration extends UnitDeclaration> = {
     : never]: RpcClient<MeshServices[Unit]>;
 };
 
-/** The dependencies that the builder adds to `UnitDependencies`. */
+/** The dependencies that `defineUnit` adds to `UnitDependencies`. */
 export interface Provided<Declaration extends UnitDeclaration> {
   config: ConfigOf<Declaration>;
   calls: CallsOf<Declaration>;
@@ -25,24 +25,24 @@ export interface Provided<Declaration extends UnitDeclaration> {
   metrics: Metrics;
 }
 
-/** The code of a unit; its `UnitDeclaration` has the rest. */
+/** The code of a unit. Its `UnitDeclaration` has the facts that need no code. */
 export interface UnitDefinition<
   Declaration extends UnitDeclaration,
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
-  /** Returns the endpoints of other units that the unit uses in addition to those of its `calls` and `callsByHttp`. */
+  /** Returns the endpoints that the unit uses on other units, in addition to those of its `calls` and `callsByHttp`. */
   uses?(): Promise<readonly UsedEndpoint[]>;
-  /** Makes the dependencies of the use cases. Opens nothing. */
+  /** Makes the dependencies of the use cases. The function must not open anything. */
   dependencies(provided: Dependencies & Provided<Declaration>): Deps;
-  /** The unit's own parts, in the order in which they start; started after its clients. */
+  /** The unit's own parts, in the order in which they start. They start after the unit's clients. */
   parts?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
   /** The unit's servers. They start last, and are omitted in tests of its use cases. */
   servers?(deps: Deps, provided: Dependencies & Provided<Declaration>): UnitPart[];
 }
 
 export interface UnitOptions {
-  /** Default: a logger with the unit's name. */
+  /** The unit's logger. Default: a logger with the unit's name. */
   log?: Logger;
   /** Whether the unit has its servers. Tests that call only its use cases set this to false. Default true. */
   servers?: boolean;
@@ -52,7 +52,7 @@ export interface BuiltUnit<Deps> extends Unit {
   deps: Deps;
 }
 
-/** A unit that processes and tests can build any number of times. */
+/** A unit that can be built any number of times, by processes and by tests. */
 export interface DefinedUnit<
   Name extends string,
   Config extends UnitConfig,
@@ -60,14 +60,14 @@ export interface DefinedUnit<
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
   readonly calls: readonly MeshService[];
-  /** Returns the endpoints of other units that this unit uses. If the unit runs in a separate process, it needs their addresses. */
+  /** Returns the endpoints that this unit uses on other units. If the unit runs in a separate process, it needs their addresses. */
   uses(): Promise<readonly UsedEndpoint[]>;
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }
 
 /**
- * Defines a unit by its declaration and its code. It consists of the operators' port with health, readiness and metrics; clients of other
- * units; its own parts; its servers. These start in this order and stop in reverse.
+ * Defines a unit by its declaration and its code. The unit has these parts: the operators' port with health, readiness and metrics; clients
+ * of other units; its own parts; its servers. The parts start in this order and stop in reverse.
  */
 export function defineUnit<
   const Declaration extends UnitDeclaration,

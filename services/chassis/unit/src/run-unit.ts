@@ -10,7 +10,7 @@ import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
-/** Runs a unit without data in this process until a signal ends it. A unit's `main.ts` only calls this function. */
+/** Runs a unit that stores no data, in this process, until a signal ends it. A unit's `main.ts` only calls this function. */
 export function runUnit<Config extends UnitConfig>(
   unit: DefinedUnit<string, Config, unknown>,
   env: Environment = process.env,
@@ -20,7 +20,7 @@ export function runUnit<Config extends UnitConfig>(
 
 /**
  * Runs one unit in this process with the dependencies that `connect` makes. If settings are missing or wrong, including addresses of other
- * units, it prints all problems in one message and exits with code 1 before it opens anything.
+ * units, the function prints all problems in one message. Then it exits with code 1 before it opens anything.
  */
 export async function runProcess<Config extends UnitConfig, Dependencies extends UnitDependencies>(
   { name, readConfig, uses, unit }: DefinedUnit<string, Config, unknown, Dependencies>,

@@ -13,7 +13,7 @@ export interface UnitDependencies {
   eventLog: EventLog;
   addresses: Addresses;
   callers: Callers;
-  /** Default: the defaults of `MeshOptions`. */
+  /** Options of the mesh between units. Default: the defaults of `MeshOptions`. */
   mesh?: MeshOptions | undefined;
   /** The address that the unit's servers listen on. */
   host: string;

@@ -9,7 +9,7 @@ import { type UnitHttpOptions, unitHttp } from './unit-http.ts';
 
 const { signal } = new AbortController();
 
-/** A client of the unit `bells`, whose server uses `answer`. */
+/** A client of the unit `bells`. The unit's server calls `answer`. */
 async function clientOf(
   t: ExecutionContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,

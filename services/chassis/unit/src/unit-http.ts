@@ -31,7 +31,7 @@ export interface UnitHttpAnswer {
 export type UnitHttp = (path: string, request: UnitHttpRequest) => Promise<UnitHttpAnswer>;
 
 /**
- * A client of another unit's public HTTP endpoint. A call resolves for every status, and follows no redirect.
+ * A client of another unit's public HTTP endpoint. A call resolves for every HTTP status, and follows no redirect.
  * @throws DomainError `unavailable`, with the cause, if the unit cannot be reached, is too slow, or sends too large a response
  */
 export function unitHttp({ unit, addresses, timeoutMs, maxBytes }: UnitHttpOptions): UnitHttp {

@@ -9,7 +9,7 @@ const signInMethods = table('users', {
   hasContact: column<boolean>({ sql: (user) => `coalesce(${user}.email, ${user}.phone_e164) IS NOT NULL` }),
   hasPassword: column<boolean>({ sql: (user) => `${user}.password_hash IS NOT NULL` }),
   hasTwoFactor: column<boolean>({ sql: (user) => `${user}.two_factor_secret_sealed IS NOT NULL` }),
-  /** The linked IDP_ONE identity. */
+  /** The subject of the linked identity at IDP_ONE. */
   idpOneSubject: column<string | null>(),
   /** Whether a code or link that was sent to the email was ever used. */
   emailProved: column<boolean>({ sql: (user) => `${user}.email_proved_at IS NOT NULL` }),

@@ -11,7 +11,10 @@ export type Channel = 'EMAIL' | 'PHONE';
 
 export interface FoundContact {
   channel: Channel;
-  /** Undefined if no message can be sent: there is no address, or the national number belongs to no user or to several. */
+  /**
+   * The address for messages. Undefined if no message can be sent: there is no address, or the national number belongs to no user or to
+   * several.
+   */
   address: Contact | undefined;
   index: Buffer;
   userId: number | null;
@@ -32,7 +35,9 @@ export function contactNameOf(text: string): ContactName {
   return text.includes('@') ? { email: text } : { phoneNumber: text };
 }
 
-/** Returns the hash under which codes and links are stored, so that no contact of a person without an account is stored. */
+/**
+ * Returns a hash of the contact. Codes and links are stored under this hash, so that contacts of people without an account are not stored.
+ */
 export function contactIndex(keys: IdentityKeys, contact: Contact | { unreachable: string }): Promise<Buffer> {
   return keys.hmac('contact-index', JSON.stringify(contact));
 }

@@ -64,7 +64,7 @@ test('a domain that cannot be converted from or to its xn-- form is refused', (t
     'xn--0.pt',
     'xn--ü.de',
     'xn--bcher-kva.xn--.de',
-    'xn---foo.de', // decodes to text whose own `xn--` form differs
+    'xn---foo.de', // decodes to text that has another `xn--` form
     'müller.1', // the last label would make this an IPv4 address
     'mü\u200cller.de', // a joiner between letters that do not join
   ]) {

@@ -1,9 +1,9 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /**
- * Returns the one form of all spellings of a mailbox: trimmed, lower-cased, composed (NFC), and its domain in Unicode
- * rather than the `xn--` form of RFC 3492. Letters that only look like others, such as KELVIN SIGN or full-width ones,
- * stay as they are, and `isEmail` refuses them.
+ * Returns the normal form that all spellings of a mailbox share: trimmed, lower-cased, composed (NFC), and its domain in Unicode rather
+ * than the `xn--` form of RFC 3492. Letters that only look like others, such as KELVIN SIGN or full-width ones, are not replaced, and
+ * `isEmail` refuses them.
  */
 export function normalEmail(email: string): string {
   const trimmed = email.trim();
@@ -33,8 +33,8 @@ function isDomain(domain: string): boolean {
 }
 
 /**
- * Reports whether the text has no compatibility variant (NFKC) of another character, such as a full-width letter, and no sign that NFC
- * replaces by a letter, such as KELVIN SIGN.
+ * Reports whether all characters are usual ones: none is a compatibility variant (NFKC) of another character, such as a full-width letter,
+ * and none is a sign that NFC replaces by a letter, such as KELVIN SIGN.
  */
 function isOfUsualLetters(text: string): boolean {
   const composed = text.normalize('NFC');
@@ -42,7 +42,7 @@ function isOfUsualLetters(text: string): boolean {
   return [...text].every((letter) => [...letter.normalize('NFC')].length > 1 || letter.normalize('NFC') === letter);
 }
 
-/** One `@`, no quoting or comments, a domain with a dot, and no character that could inject mail headers. */
+/** The address has one `@`, no quoting or comments, a domain with a dot, and no character that could inject mail headers. */
 const shape = /^[^\s\p{C}@<>()[\]\\,;:"]{1,64}@[^\s\p{C}@<>()[\]\\,;:".]+(\.[^\s\p{C}@<>()[\]\\,;:".]+)+$/u;
 
 /** @param normal the result of `normalEmail` */

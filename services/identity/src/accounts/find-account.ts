@@ -16,7 +16,7 @@ export const namesOneContact: Refinement = [
   {
     path: ['email'],
     error: 'or input.phoneNumber must be given, and not both',
-    when: () => true, // so that this problem is reported together with others
+    when: () => true, // the check always runs, so that this problem is reported together with others
   },
 ];
 

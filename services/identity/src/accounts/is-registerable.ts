@@ -15,7 +15,7 @@ export interface Registerability {
 
 const applicant = z.object({ email: anyText().transform(normalEmail), idNo: text(64).nullish() });
 
-/** Reports whether a person may register. `idNo` is taken if a document of any type has it. */
+/** Reports whether a person may register. An identity number is taken if a user's document of any type has it. */
 export async function isRegisterable(
   { database, keys, settings }: Ports,
   input: QueryIsRegisterableArgs,

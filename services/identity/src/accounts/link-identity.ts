@@ -20,8 +20,11 @@ const passwordToken = z.object({ providerToken: newPassword });
 
 /**
  * Links a login method to the account. Returns true, even if the method is already linked.
- * @throws `conflict`: the identity belongs to another account, or the account has another identity; `invalid`; `notImplemented`;
- * `REAUTHENTICATE`; the errors of `exchangeTicket` and `withLockedSignIn`
+ * @throws `conflict` if the identity belongs to another account, or the account has another identity
+ * @throws `invalid` if the ticket or password is refused
+ * @throws `notImplemented` if the provider is not served
+ * @throws `REAUTHENTICATE` if the sign-in is not recent
+ * @throws the errors of `exchangeTicket` and `withLockedSignIn`
  */
 export async function linkIdentity(
   ports: Ports,
@@ -38,7 +41,7 @@ export async function linkIdentity(
 async function linkIdpOne(ports: Ports, request: CallerRequest, providerToken: string): Promise<void> {
   const { userId } = signedIn(request.caller);
   parseInput(ticketToken, { providerToken }, '');
-  // The account is checked before the exchange, so that a refused caller does not use up the ticket.
+  // The account is checked before the ticket is exchanged, so that a refused caller does not use up the ticket.
   await withLockedAccount(ports, request, async () => undefined);
   const identity = await exchangeTicket(ports, request, providerToken);
   if (!identity) throw badRequest('Invalid or expired ticket');

@@ -8,7 +8,7 @@ import { accountStore, type SignInMethods } from './account-store.ts';
 
 /**
  * Runs `work` as `withLockedSignIn` does, but requires a recent sign-in and passes the account's login methods to `work`.
- * @throws `REAUTHENTICATE`
+ * @throws `REAUTHENTICATE` if the sign-in is not recent
  */
 export function withLockedAccount<T>(
   ports: Ports,

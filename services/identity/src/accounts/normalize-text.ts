@@ -3,7 +3,7 @@ export function normalizeText(text: string): string {
   return asciiDigits(text.normalize('NFKC')).trim();
 }
 
-/** Replaces decimal digits of any script, e.g. ٣ or ３. */
+/** Replaces decimal digits of any script, e.g. ٣ or ３, by ASCII digits. */
 export function asciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(valueOf(digit.codePointAt(0) ?? 0)));
 }

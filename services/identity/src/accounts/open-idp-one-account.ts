@@ -32,7 +32,8 @@ export function openIdpOneAccount(
       : (await provisionTenant(db, { ...tenantDefaults, name: `${fullname}'s Workspace` }, userId)).id;
     return beginSignIn(ports, db, { userId, tenantId, limitedReason: null, ip: caller.ip ?? null });
   };
-  // Concurrent sign-ins of the same company would wait for the unique index; queued here, they hold no connection.
+  // Concurrent sign-ins of the same company would wait for the unique index, each with a database connection. In this queue they wait
+  // without a connection.
   const row = company ? `company ${company.id}` : `subject ${subject}`;
   return ports.database.transactShared(work, { lockQueue: { row }, signal });
 }

@@ -16,7 +16,7 @@ test('dial prefix and digits are kept as given, and E.164 is derived', (t) => {
   });
   t.like(readPhone('+44', '+447911123456'), { number: '7911123456', e164: '+447911123456' });
   t.like(readPhone('+39', '0612345678'), { number: '0612345678', e164: '+390612345678', national: '612345678' });
-  t.like(readPhone('1', '555-123-4567'), { e164: '+15551234567' }); // possible length, though not assigned
+  t.like(readPhone('1', '555-123-4567'), { e164: '+15551234567' }); // the length is possible, but the number is not assigned
 });
 
 test('impossible phone numbers are refused', (t) => {

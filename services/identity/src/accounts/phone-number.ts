@@ -2,7 +2,7 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { normalizeText } from './normalize-text.ts';
 
 const maxLength = 40;
-/** Maximum length before normalization, where a character may have several UTF-16 units. */
+/** Maximum length in UTF-16 units before normalization, when a character may have several units. */
 const maxLengthAsGiven = 4 * maxLength;
 
 export interface Phone {

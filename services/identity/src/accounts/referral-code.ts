@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Without 0, 1, I and O, which are easily confused. */
+/** The alphabet lacks 0, 1, I and O, which are easily confused. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 const length = 8;
 

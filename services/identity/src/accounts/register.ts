@@ -31,7 +31,7 @@ const tokenPurposes = {
   invite: ['INVITATION'],
 } satisfies Record<IdentitySettings['registration'], TokenPurpose[]>;
 
-/** Unique indexes decide between concurrent registrations with the same email, phone or identity document. */
+/** Registers a person. Of concurrent registrations with the same email, phone or identity document, the unique indexes accept one. */
 export async function register(
   ports: Ports,
   request: CallerRequest,
@@ -80,7 +80,7 @@ async function newUserOf(
   };
 }
 
-/** Replaces the token's contact by the registering number in E.164 if both are the same number, however the contact is written. */
+/** If the token's contact is the phone number of this registration, in any spelling, replaces the contact by the number in E.164. */
 function withNumberOf({ phone }: Registration, { phoneCode }: RegisterInput, token: ValidateSecuredTokenInput) {
   const isSameNumber = readPhone(phoneCode, token.contact ?? '')?.e164 === phone.e164;
   return isSameNumber ? { ...token, contact: phone.e164 } : token;
@@ -125,7 +125,8 @@ async function storeUser(ports: Ports, db: SharedDb, { caller, person, user, use
 }
 
 /**
- * Returns the context that binds the sealed number to its user. The referral code is unique, never changes, and is known before the insert.
+ * Returns the context that binds a sealed identity number to its user. The referral code is unique, never changes, and is known before the
+ * insert.
  */
 export function idNoSealingContext(referralCode: string): string {
   return `identity.users.id_no:${referralCode}`;

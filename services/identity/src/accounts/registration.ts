@@ -5,7 +5,7 @@ import { isEmail, normalEmail } from './email-address.ts';
 import { normalizeText } from './normalize-text.ts';
 import { type Phone, readPhone } from './phone-number.ts';
 
-/** Leaves space for "'s Workspace" in the tenant's name. */
+/** The limit leaves space for "'s Workspace" in the tenant's name. */
 export const maxFullname = 200;
 
 const optional = (max: number) =>
@@ -41,14 +41,14 @@ export const registration = z
     phone: readPhone(phoneCode, phoneNumber) as Phone,
   }));
 
-/** Runs a check of several fields only if all of these fields are valid themselves; errors in other fields do not matter. */
+/** Makes a check of several fields run only if each of these fields is valid; errors in other fields do not matter. */
 function areValid(...fields: string[]) {
   return ({ issues }: z.core.ParsePayload) => !issues.some(({ path }) => fields.includes(String(path?.[0])));
 }
 
 export type Registration = z.output<typeof registration>;
 
-/** Returns the form of an identity number that comparisons use. The number itself is stored as given. */
+/** Returns the form in which identity numbers are compared. The number itself is stored as given. */
 export function normalIdNo(idNo: string): string {
   return normalizeText(idNo).toUpperCase();
 }

@@ -10,7 +10,10 @@ import { userStore } from './user-store.ts';
 
 /**
  * Removes a login method. Returns true even if no method of that kind is linked.
- * @throws `invalid` with `LAST_LOGIN_METHOD`; `notImplemented`; `REAUTHENTICATE`; the errors of `withLockedSignIn`
+ * @throws `invalid` (`LAST_LOGIN_METHOD`) if no other login method would remain
+ * @throws `notImplemented` if the provider is not served
+ * @throws `REAUTHENTICATE` if the sign-in is not recent
+ * @throws the errors of `withLockedSignIn`
  */
 export async function unlinkIdentity(
   ports: Ports,

@@ -90,9 +90,8 @@ export function userStore({ knex }: SharedDb) {
     },
 
     /**
-     * Counts a notice to the user.
-     * @returns the user's email; undefined if the email is unverified and `maxToUnproved` notices were already sent
-     * this UTC day
+     * Counts a notice that is sent to the user.
+     * @returns the user's email; undefined if the email is unverified and `maxToUnproved` notices were already sent this UTC day
      */
     async countNotice(id: number, maxToUnproved: number): Promise<string | null | undefined> {
       const { rows } = await knex.raw(

@@ -27,7 +27,7 @@ export function apiKeyStore({ knex }: SharedDb) {
       await knex('api_keys').insert(key);
     },
 
-    /** Returns the id of the tenant's live key. */
+    /** Returns the id of the tenant's live key; undefined if the tenant has none. */
     async liveKeyOf(tenantId: number): Promise<number | undefined> {
       const [key] = await knex('api_keys').where({ tenantId }).whereNull('revokedAt').select('id');
       return key?.id;

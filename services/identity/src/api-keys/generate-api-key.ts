@@ -11,7 +11,7 @@ import { apiKeyStore } from './api-key-store.ts';
 const warning =
   'This key is shown only once: store it now. Any previous key of this tenant has stopped working with this answer.';
 
-/** Replaces the tenant's only API key. The locked tenant row makes concurrent calls leave exactly one live key. */
+/** Replaces the tenant's only API key. The tenant's row is locked, so that exactly one key is live after concurrent calls. */
 export async function generateApiKey(ports: Ports, request: TenantRequest): Promise<GenerateApiKeyResult> {
   const { tenantId, userId } = signedIn(request.caller);
   const key = newApiKey();

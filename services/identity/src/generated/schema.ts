@@ -146,8 +146,8 @@ export type ValidateSecuredTokenInput = {
   /** The code or token as received. */
   token: Scalars['String']['input'];
   /**
-   * Email address or phone number to which the code was sent. Required for a code without `id`: the newest code sent to the contact is then
-   * checked.
+   * Email address or phone number to which the code was sent. Required for a code if `id` is missing: the newest code sent to this contact is
+   * then checked.
    */
   contact?: InputMaybe<Scalars['String']['input']>;
   /** Id of the code, as returned by `generateOTP`. If `contact` is also given, both must belong to the same code. */
@@ -410,8 +410,8 @@ export type Mutation = {
   /** Sends a code of six digits, valid for 10 minutes and one use. Returns the random id of the code, also for unknown contacts. */
   generateOTP: Scalars['Int']['output'];
   /**
-   * Returns true for a valid code or link token, which stays valid. All invalid ones get the same BAD_REQUEST; five wrong attempts lock a
-   * code.
+   * Returns true for a valid code or link token, which stays valid. All invalid codes and tokens get the same BAD_REQUEST; five wrong attempts
+   * lock a code.
    */
   validateSecuredToken: Scalars['Boolean']['output'];
   /** Mails a link that is valid for one new password within an hour. Returns true whether or not the email belongs to an account. */
@@ -419,15 +419,19 @@ export type Mutation = {
   /** Sets a new password with a code or link that was sent to the user, and ends all sign-ins. The second factor is unchanged. */
   forgotPasswordWithOTP: Scalars['Boolean']['output'];
   /**
-   * Signs in with a single-use ticket of the external identity provider: to the account that is linked to the ticket's identity; else to the
-   * account with the ticket's verified email, which is then linked; else to a new account in the tenant of the person's company.
-   * UNAUTHENTICATED if the ticket is refused; CONFLICT if the account is linked to another identity; BAD_REQUEST (`IDP_ONE_NOT_CONFIGURED`) if
+   * Signs in with a single-use ticket of the external identity provider, to the first of these accounts that exists:
+   * - the account that is linked to the ticket's identity
+   * - the account with the ticket's verified email, which is then linked
+   * - a new account in the tenant of the person's company
+   *
+   * UNAUTHENTICATED if the ticket is refused. CONFLICT if the account is linked to another identity. BAD_REQUEST (`IDP_ONE_NOT_CONFIGURED`) if
    * no such provider is configured.
    */
   loginWithIdpOne: AccessToken;
   /**
-   * Adds a login method. `providerToken` is a ticket of IDP_ONE, or for PASSWORD the new password of an account that has none. Also returns
-   * true if the account already has the login method. CONFLICT: the identity belongs to another account, or the account has another identity.
+   * Adds a login method. `providerToken` is a ticket of IDP_ONE; for PASSWORD it is a new password, and the account must not have one yet.
+   * Also returns true if the account already has the login method. CONFLICT: the identity belongs to another account, or the account has
+   * another identity.
    */
   linkIdentity: Scalars['Boolean']['output'];
   /** Removes a login method; also returns true if the account does not have it. BAD_REQUEST (`LAST_LOGIN_METHOD`) for the last login method. */
@@ -435,7 +439,7 @@ export type Mutation = {
   /** Sets a new password and ends every other sign-in. */
   changePassword: Scalars['Boolean']['output'];
   /**
-   * Chooses the system that bills the tenant in use; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills
+   * Chooses the system that bills the current tenant; owner only. The plan's cap applies unless the operator has confirmed that IDP_ONE bills
    * the tenant.
    */
   setPrimaryBillingAccount: TenantDto;

@@ -1,2 +1,2 @@
-/** The objects that resolvers get, if they differ from the schema's types. `scripts/generate` reads the names. */
+/** The types of the objects that resolvers get, where they differ from the schema's types. `scripts/generate` reads their names. */
 export type { MonthlySpend as ApiUsageSummaryDto } from '../spend/usage-store.ts';

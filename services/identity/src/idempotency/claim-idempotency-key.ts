@@ -11,8 +11,8 @@ import { idempotencyStore, type KeyScope, type NewClaim } from './idempotency-st
 
 /**
  * Claims a key for a request, or returns the stored result.
- * @throws DomainError `invalid`, `IDEMPOTENCY_KEY_REUSED`: the key belongs to another request; `conflict`: another
- * claim holds the lease
+ * @throws DomainError `invalid` (`IDEMPOTENCY_KEY_REUSED`) if the key belongs to another request
+ * @throws DomainError `conflict` if another claim holds the lease
  */
 export async function claimIdempotencyKey(
   { database, keys, box, settings }: Ports,

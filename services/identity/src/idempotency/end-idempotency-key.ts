@@ -5,8 +5,8 @@ import { idempotencyStore } from './idempotency-store.ts';
 import { holderOf, idempotencyUsageStore } from './idempotency-usage-store.ts';
 
 /**
- * Stores the encrypted result for retries, or a placeholder if the tenant's bytes are used up. Without a result, the
- * next retry runs the request. Does nothing if the key has been claimed again.
+ * Stores the encrypted result for retries, or a placeholder if the tenant's quota of bytes is used up. Without a result, the next retry
+ * runs the request. Does nothing if the key has been claimed again.
  */
 export async function endIdempotencyKey(
   { database, box, settings }: Ports,

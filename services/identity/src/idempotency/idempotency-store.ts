@@ -107,8 +107,8 @@ export function idempotencyStore({ knex }: SharedDb) {
     },
 
     /**
-     * Ends a claim, even after its lease. With a result, later claims return the result, which is valid for 24 hours
-     * from now. Without a result, the next claim runs the request.
+     * Ends a claim, even if its lease has expired. With a result, later claims return the result, which is valid for 24 hours from now.
+     * Without a result, the next claim runs the request.
      */
     async end(useId: string, resultSealed: Buffer | null, countedBytes: number): Promise<void> {
       await rows(

@@ -3,7 +3,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { KeyScope } from './idempotency-store.ts';
 
-/** Returns the holder whose quota a stored result counts against: the tenant, or the caller if there is none. */
+/** Returns the holder whose quota a stored result counts against: the tenant, or the caller if there is no tenant. */
 export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'caller'>): string {
   return tenantId === noTenant ? caller : `tenant ${tenantId}`;
 }
@@ -15,7 +15,10 @@ export function holderOf({ tenantId, caller }: Pick<KeyScope, 'tenantId' | 'call
 export function idempotencyUsageStore({ knex }: SharedDb) {
   const rows = rowsBy(knex);
   return {
-    /** Adds bytes. @returns false, adding nothing, if the holder would exceed `limit` */
+    /**
+     * Adds bytes.
+     * @returns false if the holder would exceed `limit`; then nothing is added
+     */
     async add(holder: string, bytes: number, limit: number): Promise<boolean> {
       const added = await rows(
         `INSERT INTO idempotency_usage AS known (holder, kept_bytes)

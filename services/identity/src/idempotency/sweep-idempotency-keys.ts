@@ -8,7 +8,7 @@ import { holderOf, idempotencyUsageStore } from './idempotency-usage-store.ts';
 
 const sweptAtOnce = 100;
 
-/** Deletes all expired keys, in small batches. Safe on many replicas. */
+/** Deletes all expired keys, in small batches. Many replicas may do so at the same time. */
 export async function sweepIdempotencyKeys(
   { database }: Pick<Ports, 'database'>,
   isStopping = () => false,

@@ -10,11 +10,13 @@ import { seenTicketStore } from './seen-ticket-store.ts';
 export const ticketText = text(4_096);
 
 /**
- * Asks IDP_ONE, outside any transaction, who a ticket belongs to. The ticket is recorded before it is sent, so that it
- * is never sent concurrently, and never again after the provider has decided. If the provider did not answer, the
- * ticket may be retried. If this process dies during the exchange, the user needs a new ticket.
+ * Asks IDP_ONE, outside any transaction, who a ticket belongs to. The ticket is recorded before it is sent, so that it is never sent
+ * concurrently, and never again after the provider has decided. If the provider did not answer, the ticket may be retried. If this process
+ * dies during the exchange, the user needs a new ticket.
  * @returns undefined for a ticket that was seen before or that the provider refuses.
- * @throws DomainError `invalid` with `IDP_ONE_NOT_CONFIGURED`, `unavailable`, `tooManyRequests`
+ * @throws DomainError `invalid` (`IDP_ONE_NOT_CONFIGURED`) if the provider's settings are missing
+ * @throws DomainError `unavailable` if the provider does not answer in time, or answers unexpectedly
+ * @throws DomainError `tooManyRequests` if too many exchanges wait
  */
 export async function exchangeTicket(
   { idpOne, database }: Ports,

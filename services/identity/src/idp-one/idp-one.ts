@@ -7,7 +7,7 @@ import { ticketExchange } from './ticket-exchange.ts';
 
 export type IdpOne = ReturnType<typeof createIdpOne>;
 
-/** Creates a client of the identity provider that limits concurrent exchanges, in total and per requester. */
+/** Creates a client of the identity provider. The client limits concurrent exchanges, in total and per requester. */
 export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Logger) {
   const queue = fairQueue({
     inFlight: 64,
@@ -18,7 +18,10 @@ export function createIdpOne({ timeoutMs, ...settings }: IdpOneSettings, log: Lo
     exchange: ticketExchange(settings, log),
     /** Returns a signal for an exchange that begins now. It aborts when the exchange would time out, or when the given signal aborts. */
     deadlineSignal: (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
-    /** Waits for a slot; dispose of the result to release it. @throws DomainError the errors of `FairQueue` */
+    /**
+     * Waits for a slot. Disposing of the result releases the slot.
+     * @throws DomainError the errors of `FairQueue`
+     */
     async enterQueue({ address, user }: Requester, signal: AbortSignal): Promise<Disposable> {
       const waited = async () => queue.enter({ address, user }, () => signal);
       const release = await waited().catch((error: unknown) => {

@@ -20,7 +20,7 @@ const answer = z.object({
 export interface ProviderPerson {
   /** The person's permanent subject at the provider. */
   subject: string;
-  /** Normalized as at registration; null if there is no valid email. */
+  /** The person's email, normalized as at registration; null if there is no valid email. */
   email: string | null;
   emailVerified: boolean;
   fullname: string;

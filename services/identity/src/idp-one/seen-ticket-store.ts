@@ -1,6 +1,6 @@
 import type { SharedDb } from '@parley/postgres/database/types';
 
-/** Longer than any ticket is valid at its provider. */
+/** How long a ticket is stored: longer than any ticket is valid at the provider. */
 const keptFor = "interval '1 day'";
 
 export function seenTicketStore({ knex }: SharedDb) {

@@ -24,12 +24,15 @@ export function ticketExchange(
     await response.body?.cancel();
     const { status } = response;
     if (status < 400 || status >= 500 || transientStatuses.includes(status)) throw new Error(`answered ${status}`);
-    const level = status === 401 || status === 403 ? 'error' : 'info'; // these two may mean that the client secret was refused
+    const level = status === 401 || status === 403 ? 'error' : 'info'; // 401 and 403 may mean that the client secret was refused
     log[level]({ status }, 'identity provider refused a ticket');
     return undefined;
   }
 
-  /** Returns undefined for a refused ticket. @throws DomainError `unavailable` for an unexpected response */
+  /**
+   * Returns undefined for a refused ticket.
+   * @throws DomainError `unavailable` if the provider does not answer, or answers unexpectedly
+   */
   return async (ticket: string, signal: AbortSignal): Promise<ProviderPerson | undefined> => {
     try {
       return await ask(ticket, signal);

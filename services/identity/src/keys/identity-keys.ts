@@ -23,12 +23,12 @@ export type IdentityKeys = ReturnType<typeof identityKeys>;
 
 const algorithm = 'ES256';
 const signingKeyCacheMs = 30_000;
-// How long a new key is published before it signs. Must exceed the sum of all caches of the key set, or new tokens
-// would be refused: the gateway (5 min), a proxy or client of `/.well-known/jwks.json` (5 min) and a verification
-// library (usually 10 min).
+// How long a new key is published before it signs. The time must exceed the sum of all times for which the key set is cached, or new tokens
+// would be refused. The caches are the gateway (5 min), a proxy or client of `/.well-known/jwks.json` (5 min) and a verification library
+// (usually 10 min).
 const rotationLeadS = 30 * 60;
 
-/** Keys that identity creates and stores sealed in its database, shared by all replicas. */
+/** Keys that the identity service creates and stores sealed in its database. All replicas share them. */
 export function identityKeys(database: Database, box: SecretBox) {
   let cached: { signing: Promise<SigningKey>; untilMs: number } | undefined;
   const derived = new Map<KeyPurpose, Promise<Uint8Array>>();
@@ -92,7 +92,7 @@ export function identityKeys(database: Database, box: SecretBox) {
       await store.retireOthers(fresh.kid, rotationLeadS + signingKeyCacheMs / 1000 + accessTokenTtlS);
       return fresh.kid;
     },
-    /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot open them. */
+    /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot decrypt them. */
     async start(): Promise<void> {
       await signingKey();
       for (const purpose of keyPurposes) await derivationKey(purpose);

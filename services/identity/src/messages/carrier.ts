@@ -7,7 +7,10 @@ export interface OutgoingMessage extends Message {
 }
 
 export interface Carrier<To> {
-  /** Sends a message. @throws MessageRefused if retries are useless; any other error may be retried */
+  /**
+   * Sends a message.
+   * @throws MessageRefused if retries are useless; after any other error, the message may be sent again
+   */
   send(message: Omit<OutgoingMessage, 'to'> & { to: To }): Promise<void>;
   close(): void;
 }

@@ -7,7 +7,7 @@ import { smtpTransport } from './smtp-transport.ts';
 export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings): Carrier<string> {
   let opened: Promise<Transporter> | undefined;
 
-  /** Imported for the first mail, because most processes send none. */
+  /** The mail library is imported for the first mail, because most processes send none. */
   async function open(): Promise<Transporter> {
     if (smtpUrl !== undefined) return smtpTransport(smtpUrl);
     const { createTransport } = await import('nodemailer');
@@ -46,7 +46,7 @@ function withoutContent(error: unknown): Error {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   const what =
     `the mail server refused ${command ?? 'the connection'}: ${code ?? 'no code'} ${responseCode ?? ''}`.trim();
-  // A refused login (535) is retried, because the operator can correct it.
+  // A login that the mail server refuses (535) is retried, because the operator can correct it.
   const isFinal = responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH';
   return isFinal ? new MessageRefused(what) : new Error(what);
 }

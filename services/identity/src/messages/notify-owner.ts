@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts';
 import { composeMessage } from './compose-message.ts';
 import { queueMessage } from './send-message.ts';
 
-/** Mails to an account's owner: subject and first sentence. */
+/** The subjects and first sentences of mails to an account's owner. */
 const notices = {
   PASSWORD_CHANGED: [
     'your password was changed',
@@ -30,16 +30,16 @@ export type OwnerNotice = keyof typeof notices;
 
 const validForS = 24 * 60 * 60;
 /**
- * Notices that other people can trigger repeatedly. Their daily limit is lower, so that a part of the mails of a day remains for other
- * notices.
+ * Notices that other people can trigger repeatedly. To an unverified email they have a lower daily limit than other notices, so that they
+ * cannot use up all mails of a day.
  */
 const repeated: OwnerNotice[] = ['API_KEY_GENERATED', 'FAILED_LOGINS', 'IDENTITY_REFUSED'];
 const maxToUnproved = { repeated: 20, all: 40 };
 
 /**
- * Mails a security notice to the owner of an account after the commit. Takes the same time for an account without an
- * email. The text contains nothing chosen by a user, because an unverified email may belong to a stranger. An
- * unverified email gets few notices per UTC day.
+ * Mails a security notice to the owner of an account after the commit. Takes the same time for an account without an email. The text
+ * contains nothing chosen by a user, because an unverified email may belong to a stranger. For the same reason, the number of notices to an
+ * unverified email is limited per UTC day.
  */
 export async function notifyOwner(
   ports: Pick<Ports, 'box' | 'clock'>,

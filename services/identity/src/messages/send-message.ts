@@ -22,7 +22,7 @@ export interface SendMessage {
 
 const sendAfterMs = 200;
 
-/** Queues are independent: codes are urgent, and one of the servers may be unavailable. */
+/** Queues are independent: codes are urgent, and the mail server or the SMS gateway may be unavailable. */
 const queues = ['code-mail', 'code-sms', 'notice'] as const;
 
 export interface QueueOptions {
@@ -33,7 +33,7 @@ export interface QueueOptions {
 }
 
 /**
- * Stores a message encrypted; after the commit a job sends it, with retries until the server accepts it or it expires.
+ * Stores a message encrypted. After the commit a job sends the message, with retries until the server accepts it or the message expires.
  * @param message null: does the same work and sends nothing
  */
 export async function queueMessage(

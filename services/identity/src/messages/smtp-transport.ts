@@ -1,6 +1,9 @@
 import type { Transporter } from 'nodemailer';
 
-/** The connections to the mail server of `SMTP_URL`; opened with the first mail. @param timeoutMs for each step of connecting */
+/**
+ * Returns the connections to the mail server of `SMTP_URL`, which are opened with the first mail.
+ * @param timeoutMs timeout for each step of connecting
+ */
 export async function smtpTransport(smtpUrl: string, timeoutMs = 10_000): Promise<Transporter> {
   const { createTransport } = await import('nodemailer');
   const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: 2 * timeoutMs };

@@ -1,6 +1,9 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Repairs numbers that were given in digits of another script: `phone_number` was stored empty, `phone_national` correctly. */
+/**
+ * Repairs phone numbers that were given in digits of a script other than ASCII: `phone_number` was stored empty, `phone_national`
+ * correctly.
+ */
 export const phoneDigits: Migration = {
   name: '004-phone-digits',
   async up(knex) {

@@ -24,7 +24,7 @@ const auditedOfUser = ['status', 'twoFactor', 'signIns'] as const satisfies (key
 /**
  * Locks and changes a live tenant and writes the change to the audit log, in one transaction.
  * @param work returns facts to log in addition to the changed fields
- * @throws DomainError `notFound`
+ * @throws DomainError `notFound` if the tenant or the user does not exist
  */
 export async function changeTenant(
   { database, announce }: Ports,

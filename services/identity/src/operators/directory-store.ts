@@ -5,7 +5,7 @@ import type { PhoneQuery } from '../accounts/phone-number.ts';
 import type { UserStatus } from '../accounts/user.ts';
 import type { Tenant, TenantPlan } from '../tenants/tenant.ts';
 
-/** A tenant `t` with its owner `u`. */
+/** The columns of a tenant (`t` in SQL) with its owner (`u`). */
 const listedTenants = table('tenants', {
   id: column<number>(),
   name: column<string>(),
@@ -53,7 +53,7 @@ const liveSignIns = `(
    WHERE s.user_id = u.id AND s.revoked_at IS NULL
      AND EXISTS (SELECT FROM refresh_tokens r WHERE r.sign_in_id = s.id AND r.expires_at > parley_now()))`;
 
-/** A user `u` with its tenants. */
+/** The columns of a user (`u` in SQL) with its tenants. */
 const listedUsers = table('users', {
   id: column<number>(),
   email: column<string | null>(),
@@ -61,7 +61,7 @@ const listedUsers = table('users', {
   fullname: column<string>(),
   status: column<UserStatus>(),
   twoFactor: column<boolean>({ sql: () => 'u.two_factor_secret_sealed IS NOT NULL' }),
-  /** Sign-ins that are neither revoked nor expired. */
+  /** Number of sign-ins that are neither revoked nor expired. */
   signIns: column<number>({ sql: () => liveSignIns }),
   ownerOf: column<number[]>({ sql: () => tenantsAs('OWNER') }),
   memberOf: column<number[]>({ sql: () => tenantsAs('MEMBER') }),
@@ -103,14 +103,14 @@ export function directoryStore({ knex }: SharedDb) {
     listTenants,
     listUsers,
 
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if there is no such tenant */
     async getTenant(id: number): Promise<ListedTenant> {
       const [tenant] = await listTenants({ id, after: 0, limit: 1, name: '', ownerEmail: '' });
       if (!tenant) throw notFound('Tenant', id);
       return tenant;
     },
 
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if there is no such user */
     async getUser(id: number): Promise<ListedUser> {
       const [user] = await listUsers({ id, after: 0, limit: 1, email: '', phone: null });
       if (!user) throw notFound('User', id);

@@ -13,7 +13,12 @@ import { operatorOf } from './operator.ts';
 
 const invitation = z.object({ contact: anyText(320) });
 
-/** Invites a contact. @returns the contact as stored. @throws DomainError `invalid`; `conflict` if a user has it */
+/**
+ * Invites a contact.
+ * @returns the contact as stored
+ * @throws DomainError `invalid` if the contact is malformed
+ * @throws DomainError `conflict` if a user already has the contact
+ */
 export async function invite(ports: Ports, { caller }: CallerRequest, input: IssueInvitationRequest): Promise<string> {
   const operator = operatorOf(caller);
   const contact = contactOf(parseInput(invitation, input, '').contact);

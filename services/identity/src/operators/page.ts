@@ -13,11 +13,11 @@ export const first = z
 
 export interface Paged<Row> {
   rows: Row[];
-  /** The id of the page's last row if more rows follow. */
+  /** The id of the page's last row; undefined if no rows follow the page. */
   next: number | undefined;
 }
 
-/** Cuts rows to a page. @param rows up to `size` + 1 rows */
+/** Cuts rows to a page. @param rows up to `size` + 1 rows; the additional row shows that another page follows */
 export function paged<Row extends { id: number }>(rows: Row[], size: number): Paged<Row> {
   return { rows: rows.slice(0, size), next: rows.length > size ? rows[size - 1]?.id : undefined };
 }

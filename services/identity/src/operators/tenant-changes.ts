@@ -63,7 +63,8 @@ export const setIdpOneBilling: Change<SetIdpOneBillingRequest> = (ports, request
 
 /**
  * Transfers a tenant to a member; the previous owner becomes a member.
- * @throws DomainError `notFound`; `invalid`: `NOT_A_MEMBER`, `USER_SUSPENDED`
+ * @throws DomainError `notFound` if the tenant or the user does not exist
+ * @throws DomainError `invalid` with `NOT_A_MEMBER` or `USER_SUSPENDED` if the user cannot become the owner
  */
 export const passOwnership: Change<PassOwnershipRequest> = (ports, request, { tenantId, userId }) =>
   changeTenant(ports, request, { action: 'pass-ownership', tenantId, userId }, async (db) => {

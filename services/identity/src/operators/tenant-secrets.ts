@@ -19,7 +19,7 @@ const secret = z.object({
   value: text(65_536),
 });
 
-/** Lists a tenant's secrets by name, without their values. */
+/** Lists a tenant's secrets in the order of their names, without their values. */
 export async function listTenantSecrets(
   { database }: Ports,
   { caller }: CallerRequest,
@@ -32,7 +32,11 @@ export async function listTenantSecrets(
   });
 }
 
-/** Stores a secret, encrypted for its tenant and name. @throws DomainError `invalid`, `notFound` */
+/**
+ * Stores a secret, encrypted for its tenant and name.
+ * @throws DomainError `invalid` if the name or the value is malformed
+ * @throws DomainError `notFound` if the tenant does not exist
+ */
 export async function putTenantSecret(
   ports: Ports,
   request: CallerRequest,
@@ -50,7 +54,7 @@ export async function putTenantSecret(
   );
 }
 
-/** @throws DomainError `notFound` */
+/** @throws DomainError `notFound` if the tenant or the secret does not exist */
 export async function removeTenantSecret(
   ports: Ports,
   request: CallerRequest,

@@ -6,13 +6,13 @@ import { directoryStore } from './directory-store.ts';
 import { operatorOf } from './operator.ts';
 
 export interface TenantUsage {
-  /** Undefined once the tenant is deleted. */
+  /** The monthly spend cap; undefined for a deleted tenant. */
   capUsd: number | undefined;
   months: UsageMonth[];
   counts: UsageCount[];
 }
 
-/** @throws DomainError `notFound` */
+/** @throws DomainError `notFound` if the tenant does not exist */
 export async function tenantUsage(
   { database, settings }: Ports,
   { caller }: CallerRequest,

@@ -14,7 +14,7 @@ import type { ListedUser } from './directory-store.ts';
 
 type Change<Input> = (ports: Ports, request: CallerRequest, input: Input) => Promise<ListedUser>;
 
-/** Suspends a user and revokes all sign-ins, or lifts the suspension; then the user has to sign in again. */
+/** Suspends a user and revokes all sign-ins, or lifts the suspension. After a suspension, the user must sign in again. */
 export const setUserSuspension: Change<SetUserSuspensionRequest> = (ports, request, { userId, suspended }) =>
   changeUser(ports, request, { action: suspended ? 'suspend-user' : 'restore-user', userId }, async (db) => {
     await userStore(db).update(userId, { status: suspended ? 'SUSPENDED' : 'ACTIVE' });

@@ -16,7 +16,7 @@ import { requesterOf } from './passwords.ts';
 
 const passwordReset = z.object({ newPassword, token: presentedToken });
 
-/** Sets a new password by a code or link, and revokes all sign-ins of the user. A second factor stays. */
+/** Sets a new password by a code or link, and revokes all sign-ins of the user. The second factor, if any, is unchanged. */
 export async function forgotPasswordWithOtp(
   ports: Ports,
   request: CallerRequest,

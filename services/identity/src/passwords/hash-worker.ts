@@ -8,12 +8,12 @@ import type { HashTask } from './hash-thread.ts';
  * become only slightly slower.
  */
 function lowerPriority(): void {
-  // Only Linux has priorities per thread; elsewhere this would slow down the whole process.
+  // Only Linux has priorities per thread; elsewhere a lower priority would slow down the whole process.
   if (process.platform !== 'linux') return;
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // Not permitted: the thread keeps its normal priority.
+    // If the process may not set priorities, the thread keeps its normal priority.
   }
 }
 

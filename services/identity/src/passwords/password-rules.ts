@@ -21,7 +21,7 @@ export function isSameAsEmail(password: string, email: string): boolean {
   return normalizeForComparison(password) === normalizeForComparison(email);
 }
 
-/** @param path the password's place among the arguments. @throws DomainError `invalid` if the password is the email */
+/** @param path the argument that the error names. @throws DomainError `invalid` if the password is the email */
 export function refuseEmail(password: string, email: string | null, path: string): void {
   if (email !== null && isSameAsEmail(password, email)) throw invalid({ path, message: 'must not be the email' });
 }

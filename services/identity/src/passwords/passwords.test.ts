@@ -135,13 +135,13 @@ test('hashing leaves the event loop free', async (t) => {
   t.true(ticks > 0);
 });
 
-// Within a factor of two, to tolerate a busy machine; deploy/bench holds whole logins to a difference of 5 ms.
+// The two times may differ by a factor of two, because the machine may be busy; deploy/bench allows whole logins a difference of 5 ms.
 test('verification without a hash takes as long as with one', async (t) => {
   const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 200 });
   const timesMs = { known: [] as number[], unknown: [] as number[] };
   for (let n = 0; n < 30; n += 1) {
-    const which = n % 2 ? 'known' : 'unknown'; // alternating, so that other load affects both
+    const which = n % 2 ? 'known' : 'unknown'; // alternating, so that other load affects both measurements
     const started = performance.now();
     await passwords.verify(which === 'known' ? fresh : null, 'wrong', requester);
     timesMs[which].push(performance.now() - started);

@@ -7,17 +7,14 @@ import type { IdentityConfig } from '../config.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
 export interface Requester {
-  /** The client's address, or the IPv6 network that one client has. */
+  /** The client's IPv4 address or IPv6 /64. */
   address: string;
   /**
-   * The wider network. Networks are served round-robin, because many addresses of one attacker are often in few
+   * The wider network that contains the address. Networks are served round-robin, because many addresses of one attacker are often in few
    * networks. Default: the address.
    */
   network?: string | undefined;
-  /**
-   * Whether the requester is signed in, or the account has been used from this address; such requests have reserved
-   * capacity.
-   */
+  /** Whether the requester is signed in, or the account has been used from this address. Capacity is reserved for such requesters. */
   isKnown?: boolean | undefined;
   /** The requester's account; at a login, the account whose password is checked. */
   user?: number | undefined;
@@ -39,7 +36,10 @@ export function requesterOf({ caller: { ip, userId, signInId }, signal }: Caller
   };
 }
 
-/** The hash that is verified when an account has none. Its parameters are those of a real hash, so it costs the same time. */
+/**
+ * The hash that is verified for accounts without a password. It has the parameters of a real hash, so that verification takes the same
+ * time.
+ */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
 /**
@@ -51,14 +51,14 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
     shares: {
       address: { inFlight: perAddress, waiting: 0 },
       user: { inFlight: perUser, waiting: 0 },
-      // Half of the user's share, so that one sign-in cannot exhaust it.
+      // One sign-in gets half of the user's share, so that it cannot exhaust the whole share.
       'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
     },
   });
   const strangers = fairQueue({ inFlight: atOnce, waiting, shares: { network: {} } });
-  // Known requesters have additional slots. Reserved slots would be idle most of the time; under load, the operating system shares the
-  // processors. Accounts share these slots evenly, rather than networks, because a requester who uses many networks still has only one
-  // account.
+  // Known requesters have slots in addition to `atOnce`. Slots reserved within `atOnce` would be idle most of the time; under load, the
+  // operating system shares the processors. The additional slots are shared evenly by account, not by network, because a requester who uses
+  // many networks still has only one account.
   const known = fairQueue({ inFlight: Math.ceil(atOnce / 2), waiting, shares: { user: {} } });
   const threads = workerPool(startHashThread);
 
@@ -78,10 +78,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Identi
   }
 
   return {
-    /**
-     * Counts a request until the result is disposed. Called before any other work, so that refused requests cost
-     * nothing.
-     */
+    /** Counts a request until the result is disposed. Must be called before any other work, so that refused requests cost nothing. */
     admit: async (requester: Requester): Promise<Disposable> => ({
       [Symbol.dispose]: await admissions.enter({ ...requester, 'sign-in': requester.signIn }),
     }),

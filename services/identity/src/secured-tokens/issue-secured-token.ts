@@ -9,8 +9,8 @@ import { newSecret, newSecuredTokenId, type SecuredTokenType, secretHash, validF
 import { securedTokenStore, type TokenSeries } from './secured-token-store.ts';
 
 /**
- * `guesses` limits the wrong attempts at one code. Per contact and purpose, in 24 hours, `issuedInADay` limits the codes and links that are
- * issued, and `guessesInADay` the wrong attempts at all of these.
+ * `guesses` limits the wrong attempts at one code. The other two limits apply to one contact and purpose in 24 hours: `issuedInADay` to the
+ * issued codes and links, and `guessesInADay` to the wrong attempts at all these codes and links.
  */
 const limits = { guesses: 5, issuedInADay: 10, guessesInADay: 30 };
 
@@ -26,7 +26,7 @@ export interface Issue {
   capped: boolean;
 }
 
-/** Creates a code or link that replaces the one issued before, and sends it after the commit. @returns the id of the new one */
+/** Creates a code or link that replaces the previous one, and sends it after the commit. @returns the id of the new code or link */
 export async function issueSecuredToken(ports: Ports, db: SharedDb, issue: Issue): Promise<number> {
   const { type, purpose, contact, to, isLive = true } = issue;
   const store = securedTokenStore(db);

@@ -14,7 +14,7 @@ export interface NewSecuredToken extends TokenSeries {
   channel: Channel;
   userId: number | null;
   secretHash: Buffer;
-  /** Wrong attempts allowed. With 0 the token is never live. */
+  /** Number of wrong attempts that lock the token. With 0 the token is never live. */
   guesses: number;
   validForS: number;
 }
@@ -38,7 +38,7 @@ const ofSeries = 'contact_index = :contactIndex AND type = :type AND purpose = :
 
 export function securedTokenStore({ knex }: SharedDb) {
   return {
-    /** Locks a series of tokens until the transaction ends. */
+    /** Locks the tokens of one type, purpose and contact until the transaction ends. */
     async lockSeries({ type, purpose, contactIndex }: TokenSeries): Promise<void> {
       await knex.raw('SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ?, 0))', [
         ` ${type} ${purpose} ${contactIndex.toString('base64')}`,
@@ -75,8 +75,8 @@ export function securedTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * Deletes a few tokens older than a day, which no limit counts any more. It deletes several per new token, so that
-     * the table shrinks.
+     * Deletes a few tokens older than a day; no limit counts them any more. Each new token deletes several old ones, so that the table
+     * shrinks.
      */
     async clearOld(): Promise<void> {
       await knex.raw(
@@ -105,9 +105,8 @@ export function securedTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * For a wrong secret, counts the attempt; for the right one, ends the token. Both are atomic, so that concurrent
-     * attempts are counted one by one. Returns undefined if the token is not live; nothing changes then, but the commit
-     * takes the same time.
+     * Counts the attempt if the secret is wrong, or ends the token if the secret is right. Both are atomic, so that concurrent attempts are
+     * counted one by one. Returns undefined if the token is not live; nothing changes then, but the commit takes the same time.
      */
     async attempt(
       id: number,

@@ -46,7 +46,7 @@ export function idOf({ id }: ValidateSecuredTokenInput): number | undefined {
   return Number.isInteger(id) && id > 0 && id <= maxId ? id : 0;
 }
 
-/** Returns the error for wrong, locked, expired and unknown tokens, and for tokens of another purpose; it is the same for all of them. */
+/** Returns the same error for wrong, locked, expired and unknown tokens, and for tokens of another purpose. */
 export function invalidToken() {
   return badRequest('The code or link is not valid');
 }

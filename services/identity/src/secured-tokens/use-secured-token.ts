@@ -17,9 +17,8 @@ export interface TokenUse extends AcceptedTokens {
 }
 
 /**
- * Runs `effect` in the transaction that checks and consumes a code or token. Invalid attempts are counted even though
- * the call throws.
- * @throws DomainError `invalid`, the same error for every invalid code or token
+ * Runs `effect` in the transaction that checks and consumes a code or token. Invalid attempts are counted even though the call throws.
+ * @throws DomainError `invalid` if the code or token is invalid; the error is the same for every reason
  */
 export async function withSecuredToken<T>(
   ports: Ports,

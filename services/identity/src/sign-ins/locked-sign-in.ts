@@ -15,11 +15,10 @@ interface LockOptions {
 }
 
 /**
- * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and
- * suspension lock the same row, so they have either committed before or wait for this transaction. User rows are locked
- * before tenant rows, to prevent deadlocks.
- * @throws DomainError `unauthenticated` if the caller is not a user, the sign-in was revoked or the user deleted;
- * `forbidden` with `USER_SUSPENDED`, or with the reason why the sign-in is limited
+ * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension lock the same
+ * row, so they have either committed before or wait for this transaction. User rows are locked before tenant rows, to prevent deadlocks.
+ * @throws DomainError `unauthenticated` if the caller is not a user, the sign-in was revoked or the user deleted
+ * @throws DomainError `forbidden` with `USER_SUSPENDED`, or with the reason why the sign-in is limited
  */
 export async function withLockedSignIn<T>(
   { database }: Ports,
@@ -38,7 +37,7 @@ export async function withLockedSignIn<T>(
     if (!whileLimited) requireComplete(signIn);
     return work(db, signIn);
   };
-  // Changes of one user or tenant run one after another, so that they hold at most one connection of the pool in each process.
+  // All changes of one user or tenant are made one after another, so that they hold at most one connection of the pool in each process.
   return database.transactShared(locked, { lockQueue: { user: userId, tenant: tenantId }, signal });
 }
 
@@ -47,8 +46,8 @@ export function requireComplete({ limitedReason }: LiveSignIn): void {
 }
 
 /**
- * Requires a recent sign-in.
- * @throws DomainError `forbidden` with `REAUTHENTICATE` if it is older than `REAUTH_MAX_AGE`; without that setting, never
+ * Requires a recent sign-in if `REAUTH_MAX_AGE` is set.
+ * @throws DomainError `forbidden` with `REAUTHENTICATE` if the sign-in is older than `REAUTH_MAX_AGE`
  */
 export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
   if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {

@@ -6,8 +6,8 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 const failuresOfPair = 10;
 const pairLockMs = 15 * 60_000;
 /**
- * Number of failures for one subject in an hour after which only networks that the account has used before may sign in. Attempts in
- * progress count as failures.
+ * Number of attempts for one subject in an hour, failed or in progress, after which sign-ins are allowed only from networks that the
+ * account has used before.
  */
 const failuresOfSubject = 50;
 const hourMs = 60 * 60_000;
@@ -23,7 +23,7 @@ export function loginLock(keyValue: KeyValue) {
   const keyOf = (what: string, ...parts: string[]) =>
     `parley:login-${what}:${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`;
   const pairKeyOf = (what: string, subject: string, ip: string) => keyOf(what, subject, clientNetwork(ip));
-  // Attempts in progress count as tries but not as failures, because only failures set the lock.
+  // `tries` include attempts in progress; `failures` do not, because only failures set the lock.
   const ofPair = (what: 'tries' | 'failures', subject: string, ip: string): CountEntry => ({
     key: pairKeyOf(what, subject, ip),
     requests: what === 'tries' ? failuresOfPair : uncapped,
@@ -39,8 +39,9 @@ export function loginLock(keyValue: KeyValue) {
 
   return {
     /**
-     * Counts an attempt before its password is checked, so that concurrent guesses cannot exceed a limit. Unless the result is
-     * `locked`, the caller reports the outcome by a method below. @throws DomainError `unavailable` without the key-value store.
+     * Counts an attempt before its password is checked, so that concurrent guesses cannot exceed a limit. If the result is not `locked`,
+     * the caller must report the outcome with `failed`, `succeeded` or `cancelled`.
+     * @throws DomainError `unavailable` if the key-value store is unavailable
      */
     async countAttempt(subject: string, ip: string): Promise<LockState> {
       // The lock is checked before counting, so that attempts during a lock do not extend it.

@@ -17,10 +17,13 @@ const ticketOnly = z.object({ ticket: ticketText });
 const maxAttempts = 10;
 
 /**
- * Signs in to the account of the ticket's identity, to the one with its verified email, or to a new one. Unique indexes and the locked row
- * of the account decide between concurrent calls: the loser of a race looks again and finds the winner's account.
- * @throws `unauthenticated`: a refused ticket; `conflict`: the account has another identity; `USER_SUSPENDED`; the errors of
- * `exchangeTicket`
+ * Signs in to the account of the ticket's identity, else to the account with the identity's verified email, else to a new account. Unique
+ * indexes and the locked row of the account decide between concurrent calls: the loser of a race looks again and finds the winner's
+ * account.
+ * @throws `unauthenticated` if the ticket is refused
+ * @throws `conflict` if the account has another identity
+ * @throws `USER_SUSPENDED` if the user is suspended
+ * @throws the errors of `exchangeTicket`
  */
 export async function loginWithIdpOne(
   ports: Ports,

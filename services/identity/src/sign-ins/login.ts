@@ -26,7 +26,11 @@ const credentials = z
 
 /**
  * Signs in with a password.
- * @throws `unauthenticated`; `USER_SUSPENDED`, only for a correct password; `invalid`, `tooManyRequests`, `unavailable`
+ * @throws `unauthenticated` if the credentials are wrong or a lock applies
+ * @throws `USER_SUSPENDED` if the password is correct but the user is suspended
+ * @throws `invalid` if the input is malformed
+ * @throws `tooManyRequests` if too many passwords wait to be checked
+ * @throws `unavailable` if the queue is full, or if the key-value store is unavailable
  */
 export async function login(ports: Ports, request: CallerRequest, input: SignInInput): Promise<AccessToken> {
   const { caller, signal } = request;
@@ -45,7 +49,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
   const lockState = await ports.loginLock.countAttempt(subject, ip);
   const account = await verifyAccount(ports, lockState, found, input.password, requester).catch(
     async (error: unknown) => {
-      // The password was not checked, so the attempt is uncounted. If that fails too, the attempt stays counted.
+      // The password was not checked, so the attempt no longer counts. If the key-value store is unavailable, the attempt stays counted.
       if (lockState !== 'locked') await ports.loginLock.cancelled(subject, ip).catch(() => undefined);
       throw error;
     },
@@ -72,7 +76,7 @@ export async function login(ports: Ports, request: CallerRequest, input: SignInI
   return issueTokens(ports, signIn);
 }
 
-/** Mails the owner of an account with many failures. For an unknown account does the same work. */
+/** Mails the owner of an account with many failures. Does the same work for an unknown account, but mails nobody. */
 async function recordFailure(
   ports: Ports,
   { subject, ip, userId }: { subject: string; ip: string; userId: number | undefined },
@@ -97,7 +101,7 @@ async function verifyAccount(
   requester: Requester,
 ) {
   const account = lockState === 'knownAddresses' && !requester.isKnown ? undefined : found;
-  // While locked, or for an impossible password, hashes an empty password to take the same time.
+  // During a lock, or for a password that is too long, hashes an empty password to take the same time.
   const comparable = lockState !== 'locked' && codePoints(password) <= maxPasswordLength;
   const passwordHash = account?.passwordHash;
   const matches = await ports.passwords.verify(comparable ? passwordHash : null, comparable ? password : '', requester);

@@ -39,7 +39,7 @@ export async function refreshSignIn(
   const sha256 = refreshTokenSha256(given);
   const refreshToken = successorOf(given, await ports.keys.derivationKey('refresh-successor'));
 
-  // Refreshes of one user run one after another, because each locks the user's row while it holds a connection.
+  // All refresh calls of one user run one after another, because each call locks the user's row while it holds a connection.
   const user = await ports.database.transactShared((db) => refreshTokenStore(db).findUser(sha256));
   // Returns an outcome instead of throwing, because the revocation of a reused sign-in must commit.
   const decide = async (db: SharedDb): Promise<Outcome> => {

@@ -8,7 +8,7 @@ export interface StoredRefreshToken {
   revoked: boolean;
   expired: boolean;
   rotatedForS: number | null;
-  /** Whether the successor has been exchanged as well. This field and the next are null if there is no successor. */
+  /** Whether the successor has been exchanged as well. This field and `successorEndsInS` are null if there is no successor. */
   successorRotated: boolean | null;
   successorEndsInS: number | null;
 }

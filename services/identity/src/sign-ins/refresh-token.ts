@@ -6,7 +6,9 @@ export function newRefreshToken(): string {
   return prefix + randomBytes(32).toString('base64url');
 }
 
-/** Derived, not random, so that a repeated exchange can return the same successor although only hashes are stored. */
+/**
+ * Derives a token's successor. It is not random, so that a repeated exchange can return the same successor although only hashes are stored.
+ */
 export function successorOf(refreshToken: string, key: Uint8Array): string {
   return prefix + createHmac('sha256', key).update(refreshToken).digest('base64url');
 }

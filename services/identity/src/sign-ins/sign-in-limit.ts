@@ -6,8 +6,8 @@ export interface LimitingState {
 }
 
 /**
- * Returns the limit of a new sign-in; null if it is complete. `EMAIL_PROOF_REQUIRED` takes precedence, because only a
- * new password lifts it.
+ * Returns the limit of a new sign-in; null if the sign-in is complete. `EMAIL_PROOF_REQUIRED` takes precedence, because only a new password
+ * lifts it.
  */
 export function limitOf(
   { hasTwoFactor, emailProofRequired }: LimitingState,

@@ -19,8 +19,9 @@ export class ResolutionChanged extends Error {
 /**
  * Signs in to an account, and links the identity if the account was found by email.
  * @returns undefined if the account is linked to another identity; its owner is notified
- * @throws ResolutionChanged; DomainError `forbidden` with `USER_SUSPENDED`; a unique violation if the identity was linked
- * concurrently
+ * @throws ResolutionChanged if the account was deleted, or no longer has the identity or the email
+ * @throws DomainError `forbidden` with `USER_SUSPENDED`
+ * @throws a unique violation if the identity was linked concurrently
  */
 export async function signInToAccount(
   ports: Ports,
@@ -56,8 +57,8 @@ export async function signInToAccount(
 type Whose = Parameters<Ports['announce']>[0];
 
 /**
- * Links the identity. If no code or link that was sent to the account's email was ever used, the creator of the account
- * may not own the email; all earlier credentials are then revoked or limited. Returns the affected credentials.
+ * Links the identity. If no code or link sent to the account's email was ever used, somebody else may have created the account; all earlier
+ * credentials are then revoked or limited. Returns the affected credentials.
  */
 async function link(
   ports: Ports,

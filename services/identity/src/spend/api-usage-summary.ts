@@ -12,7 +12,10 @@ export async function apiUsageSummary({ database, settings }: Ports, { caller }:
   return spend;
 }
 
-/** Returns call counts by model and operation, highest first. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
+/**
+ * Returns call counts by model and operation, highest first.
+ * @throws DomainError `invalid` with `ANSWER_TOO_LARGE` if the counts exceed the answer budget
+ */
 export async function apiUsageBreakdown({ database }: Ports, { caller }: TenantRequest): Promise<UsageCount[]> {
   const { tenantId } = signedIn(caller);
   return database.transact(tenantId, (db) => usageStore(db).listCounts());

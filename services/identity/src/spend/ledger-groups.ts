@@ -59,7 +59,7 @@ export function ledgerGroups<Change>(make: (changes: Map<number, Change[]>) => P
     }
   }
 
-  /** Resolves with whether the change was applied; rejects if its whole group failed. */
+  /** Resolves to true if the change was applied, and to false if it was skipped; rejects if its whole group failed. */
   return (tenantId: number, change: Change): Promise<boolean> =>
     new Promise((done, fail) => {
       const queue = waiting.get(tenantId) ?? [];

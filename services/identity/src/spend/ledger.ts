@@ -20,12 +20,12 @@ const settlementRequestsAtOnce = 20;
 const lapsedAtOnce = 200;
 /** Lock timeout for shared rows in a transaction of many tenants. */
 const sharedWaitMs = 250;
-/** Maximum wait for one tenant's locked ledger before settling the next tenants. */
+/** Maximum time in ms to wait for the locked ledger of one tenant. After this time, the next tenants are settled. */
 const lapsedWaitMs = 1_000;
 
 /**
- * Ledger changes keep or end running calls, so they are urgent. Reservations are urgent too, because other changes of
- * the same tenant wait for them.
+ * Ledger changes are urgent, because running calls depend on them. Reservations are urgent too, because other changes of the same tenant
+ * wait for them.
  */
 const atOnce = { commitsAtOnce: true, isUrgent: true };
 
@@ -34,7 +34,7 @@ export function createLedger(database: Database, settings: IdentitySettings) {
   const storesOf = (db: TenantDb) => ({ reservations: reservationStore(db, settings), usage: usageStore(db) });
   const inOneStep = settings.platformMonthlyCeilingUsd === null ? [] : [platformTenant];
 
-  /** @param work sends all its statements at once and is idempotent */
+  /** @param work a function that sends all its statements at once and is idempotent */
   async function change<T>(
     tenantId: number,
     work: (ledger: ReturnType<typeof storesOf>) => Promise<T>,
@@ -112,8 +112,8 @@ export function createLedger(database: Database, settings: IdentitySettings) {
 
     /**
      * Settles a tenant's reservations with an expired lease.
-     * @returns the number settled; more may remain
-     * @throws DomainError `unavailable` if the ledger is locked elsewhere, because other tenants' ledgers must not wait for it
+     * @returns the number of settled reservations; more may remain
+     * @throws DomainError `unavailable` if another transaction keeps the ledger locked, because other tenants' ledgers must not wait for it
      */
     settleLapsed: (tenantId: number): Promise<number> =>
       database.transact(tenantId, async (db) => {
@@ -142,7 +142,9 @@ function firstOfEach<Call extends { callId: string }>(calls: Call[]): Call[] {
 
 const lockOf = (id: string) => `hashtext(current_schema() || '.usage'), cast(${id} AS integer)`;
 
-/** Locks a ledger, and disables sequential scans: plans that were made while the tables were small stay in use while the tables grow. */
+/**
+ * Locks a ledger, and disables sequential scans: query plans that were made while the tables were small stay in use while the tables grow.
+ */
 async function lock({ knex }: TenantDb, id: number): Promise<void> {
   await rowsBy(knex)(
     `SELECT pg_advisory_xact_lock(${lockOf(':id')}) AS locked, set_config('enable_seqscan', 'off', true) AS plans`,

@@ -36,7 +36,7 @@ export async function meterSpend(
   return made.flatMap((isMade, place) => (isMade ? [] : [place]));
 }
 
-/** @throws DomainError `invalid` */
+/** @throws DomainError `invalid` if the change is invalid, or of a kind that this version does not know */
 function ledgerChange({ change }: SpendChange): LedgerChange {
   if (change?.$case === 'reserve') {
     const { call, begins } = change.value;

@@ -12,7 +12,7 @@ export const defaultPlanLimits: LimitsByPlan = {
 
 const maxUsd = 999_999_999;
 
-/** Reports whether an amount is above 0, in whole cents, and not more than the ledger can sum up. */
+/** Reports whether an amount is above 0, in whole cents, and small enough for the ledger's sums. */
 export function isUsd(amount: number): boolean {
   return amount > 0 && amount <= maxUsd && /^\d+(\.\d{1,2})?$/u.test(String(amount));
 }
@@ -25,7 +25,7 @@ const count = z.int(notCount).positive(notCount);
 const limits = z.strictObject({ monthlyLlmCapUsd: usd, knowledgeBases: count, chunks: count, storageMb: count });
 const limitsByPlan = z.strictObject({ DEV: limits.partial(), PRO: limits.partial(), ENTERPRISE: limits.partial() });
 
-/** A file that overrides limits of some plans, as a setting. */
+/** The setting for a file that overrides limits of some plans. */
 export const planLimitsFile = z
   .string()
   .optional()

@@ -14,7 +14,7 @@ export interface Admission {
   refusedBy: 'cap' | 'ceiling' | null;
   capUsd: string;
   spentUsd: string;
-  /** Maximum cost of calls in flight, including those admitted together with this one; null if there are none. */
+  /** Maximum cost of calls in flight, including calls that were admitted together with this call; null if there are none. */
   heldUsd: string | null;
 }
 

@@ -4,8 +4,8 @@ import { repeated } from '@parley/kernel/timing/repeated';
 import type { Ports } from '../ports.ts';
 
 /**
- * Settles all reservations with an expired lease, including those of suspended and deleted tenants. Safe on many
- * replicas.
+ * Settles all reservations with an expired lease, including those of suspended and deleted tenants. Several replicas may do this at the
+ * same time.
  */
 export async function settleLapsedSpend({ database, ledger }: Ports): Promise<number> {
   const tenantIds = await database.transactShared<number[]>(({ knex }) =>

@@ -12,7 +12,7 @@ export interface Settlement extends MeteredCall {
   served: boolean;
 }
 
-/** Maximum cost of one call, in 1e-8 USD: the maximum of its column. */
+/** Maximum cost of one call, in 1e-8 USD; the database column holds no more. */
 const maxCostE8 = 10n ** 14n - 1n;
 
 export const callId = text(200);

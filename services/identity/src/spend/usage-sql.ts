@@ -1,6 +1,6 @@
 import { columnOf } from '@parley/postgres/database/names';
 
-/** SQL that reservations and records share; its parameters are those of `totalsOf`. */
+/** SQL fragments that the statements for reservations and for records share. Their parameters are those of `totalsOf`. */
 export const me = 'cast(:tenantId AS integer)';
 
 export const currentMonth = `cast(date_trunc('month', parley_now() AT TIME ZONE 'UTC') AS date)`;
@@ -37,7 +37,7 @@ export function totalsOf(tenantId: number) {
   return { tenantId, shard: shardOf(tenantId) };
 }
 
-/** False after `tryLock` if another transaction has locked the ledger; the statement then changes nothing. */
+/** An SQL condition: false after `tryLock` if another transaction has locked the ledger. The statement then changes nothing. */
 export const isFree = `current_setting('parley.ledger', true) IS DISTINCT FROM 'busy'`;
 
 export function recordset(calls: readonly object[]): string {

@@ -13,7 +13,7 @@ export interface EndedCall extends Settlement {
   isRecorded: boolean;
 }
 
-/** This month's totals; undefined for a deleted tenant. */
+/** A tenant's totals of this month; undefined for a deleted tenant. */
 export interface MonthlySpend {
   spentUsd: number;
   capUsd: number;
@@ -31,7 +31,7 @@ const usageMonths = table('usage_months', {
   month: column<string>({ sql: (months) => `to_char(${months}.month, 'YYYY-MM')` }),
   spentUsd: column<string>({ sql: (months) => `cast(${months}.spent_usd AS text)` }),
   reservedUsd: column<string>({ sql: (months) => `cast(${months}.reserved_usd AS text)` }),
-  /** Totals of calls with estimated tokens. */
+  /** The total cost of the month's calls whose tokens were estimated. */
   estimatedUsd: column<string>({
     sql: (months) =>
       `(SELECT cast(cast(coalesce(sum(calls.cost_usd), 0) AS numeric(20, 8)) AS text) FROM usage_calls AS calls

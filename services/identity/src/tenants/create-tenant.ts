@@ -14,7 +14,9 @@ import { tenantStore } from './tenant-store.ts';
 
 /**
  * Creates a tenant and makes it current.
- * @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; the errors of `withLockedSignIn`
+ * @throws `invalid` with `TENANT_LIMIT` if the user owns or has recently created too many tenants
+ * @throws `forbidden` with `PLAN_CHANGE_BY_OPERATOR` if only an operator may give the tenant this plan
+ * @throws the errors of `withLockedSignIn`
  */
 export async function createTenant(ports: Ports, request: CallerRequest, input: CreateTenantInput): Promise<Tenant> {
   const { userId, signInId } = signedIn(request.caller);

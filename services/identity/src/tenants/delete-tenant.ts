@@ -14,8 +14,10 @@ import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Deletes a tenant and publishes the event by which other services end its work.
- * @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; the errors of `withLockedTenant`
+ * Deletes a tenant and publishes the event that makes other services end the tenant's work.
+ * @throws `forbidden` with `OWNER_ONLY` if the caller is not the owner
+ * @throws `forbidden` with `REAUTHENTICATE` if the sign-in is not recent
+ * @throws the errors of `withLockedTenant`
  */
 export async function deleteTenant(ports: Ports, request: TenantRequest): Promise<boolean> {
   const { tenantId, userId } = signedIn(request.caller);
@@ -26,7 +28,7 @@ export async function deleteTenant(ports: Ports, request: TenantRequest): Promis
     const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);
     await db.asTenant(id, (own) => tenantSecretStore(own).removeAll());
-    // `users.last_tenant_id` stays as it is: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
+    // `users.last_tenant_id` keeps its value: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
     await signInStore(db).leaveTenant(id);
     await idempotencyStore(db).removeOfTenant(id);
     await idempotencyUsageStore(db).removeOfTenant(id);

@@ -9,7 +9,7 @@ export async function getAvatarConfig({ database }: Ports, { caller }: TenantReq
   return database.transact(tenantId, (db) => avatarConfigStore(db).get());
 }
 
-/** Returns the same as `getAvatarConfig`, for services, which call on behalf of a tenant and not of a person. */
+/** Returns the result of `getAvatarConfig` to services, which act for a tenant and not for a user. */
 export async function tenantAvatarConfig({ database }: Ports, { caller }: TenantRequest): Promise<AvatarConfig> {
   return database.transact(caller.tenantId, (db) => avatarConfigStore(db).get());
 }

@@ -4,7 +4,7 @@ import { tenantSecretStore } from '../operators/tenant-secret-store.ts';
 import { isSecretName, secretSealingContext } from '../operators/tenant-secrets.ts';
 import type { Ports } from '../ports.ts';
 
-/** Reports whether the tenant has a secret with this name. False for an invalid name. */
+/** Reports whether the tenant has a secret with this name. Returns false if the name is invalid. */
 export async function hasTenantSecret(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,
@@ -15,9 +15,10 @@ export async function hasTenantSecret(
 }
 
 /**
- * Returns the current value of a secret. Only the session service, which signs with it, may call this, and only in its
- * own name: a request that another service forwards for a user is refused.
- * @throws DomainError `forbidden`, `notFound`
+ * Returns the current value of a secret. Only the session service, which signs with it, may call this, and only in its own name: a request
+ * that another service forwards for a user is refused.
+ * @throws DomainError `forbidden` if the caller is not the session service in its own name
+ * @throws DomainError `notFound` if the tenant has no such secret
  */
 export async function getTenantSecret(
   { database, box }: Pick<Ports, 'database' | 'box'>,

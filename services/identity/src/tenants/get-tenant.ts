@@ -6,13 +6,13 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 export interface FoundTenant extends Tenant {
-  /** 0 if there is no live key. */
+  /** The id of the tenant's live API key; 0 if there is none. */
   apiKeyId: number;
 }
 
 /**
- * Returns a tenant, even a deleted one. Only services without a tenant of their own may read any tenant; for all other callers, tenants
- * other than their own are `notFound`.
+ * Returns a tenant, even a deleted one. Only services that act for no tenant may read any tenant. For all other callers, every tenant but
+ * the caller's is `notFound`.
  */
 export async function getTenant(
   { database }: Ports,

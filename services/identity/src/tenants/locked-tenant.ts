@@ -17,7 +17,8 @@ export interface LockedTenant {
 
 /**
  * Runs `work` as `withLockedSignIn` does, and also locks the tenant.
- * @throws `NO_TENANT`: the tenant is deleted, or the user is not a member; `conflict`: the sign-in has switched to another tenant
+ * @throws `NO_TENANT` if the tenant is deleted, or the user is not a member
+ * @throws `conflict` if the sign-in has switched to another tenant
  */
 export async function withLockedTenant<T>(
   ports: Ports,

@@ -4,7 +4,7 @@ import { signedIn } from '../sign-ins/signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Lists the caller's tenants, oldest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE` */
+/** Lists the caller's tenants, oldest first. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` if they exceed the answer budget */
 export async function myTenants({ database }: Pick<Ports, 'database'>, { caller }: CallerRequest): Promise<Tenant[]> {
   const { userId } = signedIn(caller);
   return database.transactShared((db) => tenantStore(db).listLiveForMember(userId));

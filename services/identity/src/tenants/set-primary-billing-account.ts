@@ -7,8 +7,8 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Sets the billing account. IDP_ONE raises the spending cap only if the operator has confirmed the account; PLATFORM
- * restores the plan's cap, which applies from the next model call.
+ * Sets the billing account. IDP_ONE raises the spending cap only if the operator has confirmed the account; PLATFORM restores the plan's
+ * cap. The new cap applies from the next model call.
  */
 export async function setPrimaryBillingAccount(
   ports: Ports,

@@ -10,9 +10,10 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Switches this sign-in to another tenant of its user. Later sign-ins start in that tenant too. The tenant is not
- * locked: if it was just deleted, or the user just left it, the sign-in has no tenant.
- * @throws `notFound` for a deleted or foreign tenant; the errors of `withLockedSignIn`
+ * Switches this sign-in to another tenant of its user. Later sign-ins start in that tenant too. The tenant is not locked: if it was just
+ * deleted, or the user's membership has just ended, the sign-in has no tenant.
+ * @throws `notFound` if the tenant is deleted, or the user is not a member
+ * @throws the errors of `withLockedSignIn`
  */
 export async function switchTenant(
   ports: Ports,

@@ -11,7 +11,10 @@ import { tenantStore } from './tenant-store.ts';
 
 /**
  * Changes all given fields, or none if one of them is refused.
- * @throws `invalid`; `forbidden`: `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR`; the errors of `withLockedTenant`
+ * @throws `invalid` if a field is malformed
+ * @throws `forbidden` with `OWNER_ONLY` if only the owner may change a given field
+ * @throws `forbidden` with `PLAN_CHANGE_BY_OPERATOR` or `SUSPENDED_BY_OPERATOR` if only an operator may make the change
+ * @throws the errors of `withLockedTenant`
  */
 export async function updateTenant(ports: Ports, request: TenantRequest, input: UpdateTenantInput): Promise<Tenant> {
   const { tenantId } = signedIn(request.caller);

@@ -14,10 +14,11 @@ import { twoFactorStore } from './two-factor-store.ts';
 const binding = z.object({ secret: anyText(), code: anyText() });
 
 /**
- * Binds a secret that was offered to this user. This sign-in is complete, because it has sent a code; the user's other
- * sign-ins are limited until they send one too.
- * @throws `invalid`: `TWO_FACTOR_BOUND`, a secret that was not offered, a wrong code; the errors of `withLockedSignIn`
- * and `requireRecent`
+ * Binds a secret that was offered to this user. This sign-in is complete, because it has sent a code; the user's other sign-ins are limited
+ * until they send a code too.
+ * @throws `invalid` with `TWO_FACTOR_BOUND` if a secret is already bound
+ * @throws `invalid` if the secret was not offered or the code is wrong
+ * @throws the errors of `withLockedSignIn` and `requireRecent`
  */
 export async function bindTwoFactor(ports: Ports, request: CallerRequest, input: BindTwoFactorInput): Promise<boolean> {
   const { userId, signInId } = signedIn(request.caller);

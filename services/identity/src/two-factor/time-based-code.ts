@@ -5,18 +5,14 @@ const periodS = 30;
 export const newSecret = (): string => generateSecret();
 
 /**
- * Returns the URI that authenticator apps read from a QR code. These parameters are the default of all apps, but some apps require that the
- * URI has them.
+ * Returns the URI that authenticator apps read from a QR code. The URI contains even default parameters, because some apps require them.
  */
 export function otpauthUri(secret: string, account: string): string {
   const uri = generateURI({ issuer: 'Parley', label: account.replaceAll(':', ' '), secret });
   return `${uri}&algorithm=SHA1&digits=6&period=${periodS}`;
 }
 
-/**
- * Returns the time step that a code is for: the current one, the one before or the next. Undefined for a wrong code.
- * Spaces are ignored.
- */
+/** Returns the time step of a code: the current, the previous or the next step. Undefined for a wrong code. Spaces are ignored. */
 export function stepOf(secret: string, code: string, now: Date): number | undefined {
   const token = code.replaceAll(/\s/gu, '');
   if (!/^[0-9]{6}$/u.test(token)) return undefined;

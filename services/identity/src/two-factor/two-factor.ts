@@ -30,7 +30,7 @@ export async function consumeCode(
   return true;
 }
 
-/** @throws DomainError `invalid`, `TWO_FACTOR_NOT_BOUND` */
+/** @throws DomainError `invalid` with `TWO_FACTOR_NOT_BOUND` if no secret is bound */
 export async function getBoundSecret(box: SecretBox, db: SharedDb, userId: number): Promise<string> {
   const sealed = await twoFactorStore(db).findSecret(userId);
   if (!sealed) throw badRequest('No second factor is bound to this account', 'TWO_FACTOR_NOT_BOUND');
@@ -49,7 +49,7 @@ export async function removeTwoFactor(db: SharedDb, userId: number): Promise<voi
 export const secretPlace = (userId: number): string => `identity.users.two_factor_secret:${userId}`;
 export const offerPlace = (userId: number): string => `identity.two_factor_offers.secret:${userId}`;
 
-/** Returns the error for a wrong or used code, and for any code while the user's codes are locked; it is the same for all of them. */
+/** Returns the same error for a wrong code, for a used code, and for any code while the user's codes are locked. */
 export function wrongCode(): DomainError {
   return badRequest('The code is not valid');
 }

@@ -10,7 +10,11 @@ import { consumeCode, getBoundSecret, removeTwoFactor, wrongCode } from './two-f
 
 const unbinding = z.object({ code: anyText() });
 
-/** @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; the errors of `withLockedSignIn` and `requireRecent` */
+/**
+ * @throws `invalid` with `TWO_FACTOR_NOT_BOUND` if no secret is bound
+ * @throws `invalid` if the code is wrong
+ * @throws the errors of `withLockedSignIn` and `requireRecent`
+ */
 export async function unbindTwoFactor(
   ports: Ports,
   request: CallerRequest,

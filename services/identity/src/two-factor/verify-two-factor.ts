@@ -11,9 +11,11 @@ import { consumeCode, getBoundSecret, wrongCode } from './two-factor.ts';
 const verification = z.object({ code: anyText() });
 
 /**
- * Completes this sign-in if it waits for the second factor. If no factor is bound, the call is refused, because `true`
- * would mean that a code was verified.
- * @throws `invalid`: `TWO_FACTOR_NOT_BOUND`, a wrong code; the errors of `withLockedSignIn`
+ * Completes this sign-in if it waits for the second factor. If no factor is bound, the call is refused, because `true` would mean that a
+ * code was verified.
+ * @throws `invalid` with `TWO_FACTOR_NOT_BOUND` if no secret is bound
+ * @throws `invalid` if the code is wrong
+ * @throws the errors of `withLockedSignIn`
  */
 export async function verifyTwoFactor(
   ports: Ports,

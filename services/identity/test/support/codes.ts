@@ -30,7 +30,7 @@ function found(pattern: RegExp, sent: Message[]): string {
   return secret;
 }
 
-/** Returns six digits that are not the code, different ones for each `n`. */
+/** Returns a code of six digits that differs from the given one. Each `n` gives another code. */
 export function wrongCode(code: string, n = 0): string {
   return String((Number(code) + 1 + n) % 1_000_000).padStart(6, '0');
 }

@@ -127,7 +127,7 @@ export const secretsKey = randomBytes(32);
 export const anonymous: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
 export const mesh: Caller = { kind: 'service', service: 'test', tenantId: null, requestId: 'test' };
 
-/** The use cases of identity on a schema of the test's own, without servers. */
+/** The use cases of the identity service without servers, on a schema that only this test uses. */
 export interface IdentityApp {
   app: App;
   ports: Ports;
@@ -173,7 +173,7 @@ export async function identityApp(
       clock: () => new Date(Date.now() + offsetMs),
       settings: ownSettings,
     };
-    for (const declare of messageJobs) declare(ports).runner({ database: on, log }); // runners do not start, so messages stay queued
+    for (const declare of messageJobs) declare(ports).runner({ database: on, log }); // job runners do not start, so messages stay queued
     return ports;
   };
   const ports = portsOn(database);

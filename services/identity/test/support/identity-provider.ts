@@ -34,8 +34,8 @@ const clientId = 'parley-tests';
 export const idpOneSecret = 'canary-idp-one-secret';
 
 /**
- * The header of `POST /login` with the name of a group; exchanges of the group's tickets hang. `GET /hanging/<group>`
- * returns how many of them wait.
+ * A header of `POST /login` that puts the ticket into a named group. Exchanges of a group's tickets hang; `GET /hanging/<group>` returns
+ * how many of these exchanges wait.
  */
 export const hangingHeader = 'x-hanging';
 
@@ -105,7 +105,7 @@ export async function startIdentityProvider() {
     env: { IDP_ONE_URL: url, IDP_ONE_CLIENT_ID: clientId, IDP_ONE_CLIENT_SECRET: idpOneSecret },
     /** All requested exchanges in order of arrival. */
     exchanges: exchanges as readonly ReceivedExchange[],
-    /** Makes a ticket for a signed-in person; given any other value, a ticket whose exchange returns that value. */
+    /** Makes a ticket for a signed-in person. `ticketForAnything` also accepts other values, which the exchange then returns. */
     ticketFor: (account: ProviderAccount) => ticketFor(account),
     ticketForAnything: ticketFor,
     /** Makes the next exchanges fail, one for each given fault. */
@@ -134,7 +134,7 @@ function fail(response: ServerResponse, fault: ProviderFault): void {
     response.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
       while (!response.destroyed && response.write('"'.padEnd(16_384))) {
-        // until its buffer is full
+        // writes until the buffer of the response is full
       }
     };
     response.on('drain', more);

@@ -11,7 +11,7 @@ export interface GraphAnswer extends Unstated {
 }
 
 export interface IdentityUnitOptions {
-  /** If false, the unit migrates its schema. Default true. */
+  /** Whether the schema is already migrated. If false, the unit migrates it. Default true. */
   migrated?: boolean;
   settings?: Environment;
 }
@@ -24,7 +24,7 @@ export async function identityUnit(t: ExecutionContext, { migrated = true, setti
     unit,
     dependencies,
     rpc,
-    /** Queries the subgraph as the gateway does; null sends no caller. */
+    /** Queries the subgraph as the gateway does. If `caller` is null, the request has no caller. */
     async graph(caller: Caller | null, query: string, variables: object = {}): Promise<GraphAnswer> {
       const response = await askGraph(caller, query, variables);
       return { status: response.status, ...(JSON.parse(await response.text()) as Unstated) };

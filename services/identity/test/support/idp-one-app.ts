@@ -11,7 +11,7 @@ export interface IdpOneAppOptions {
   env?: Environment;
 }
 
-/** Creates the use cases of identity, with an identity provider. */
+/** Creates the use cases of the identity service, with an identity provider. */
 export async function idpOneApp(t: ExecutionContext, { settings, env }: IdpOneAppOptions = {}) {
   const provider = await startIdentityProvider();
   t.teardown(() => provider.stop());
@@ -45,7 +45,7 @@ export function rowOf(database: Database, table: string, id: number): Promise<Re
 
 let people = 0;
 
-/** Somebody with a verified email at the provider, unique among all tests. */
+/** Creates a person with a verified email at the provider. The person is unique among all tests. */
 export function newPerson(overrides: Partial<ProviderAccount> = {}): ProviderAccount & { email: string } {
   people += 1;
   return {

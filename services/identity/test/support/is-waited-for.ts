@@ -3,8 +3,8 @@ import { defaultEngine } from '@parley/testing/test-database';
 import type { Knex } from 'knex';
 
 /**
- * Waits until another transaction waits for a lock of this one. Returns at once on PGlite, which runs transactions one
- * after another, so that none waits for a lock.
+ * Waits until another transaction waits for a lock of this transaction. Returns at once on PGlite, which runs transactions one after
+ * another, so that none waits for a lock.
  */
 export async function isWaitedFor(knex: Knex.Transaction): Promise<void> {
   if (defaultEngine() !== 'server') return;

@@ -4,7 +4,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 
 export interface MailServerOptions {
-  /** Default: a free port. */
+  /** The port to listen on. Default: a free port. */
   port?: number;
   /** Recipients that the server refuses permanently. */
   unknown?: string[];

@@ -7,8 +7,8 @@ export function codeOf({ clock }: Pick<Ports, 'clock'>, secret: string, steps = 
 }
 
 /**
- * Holds the clock of codes still, so that no test depends on the second that it runs in. @returns a function that moves the clock by time
- * steps.
+ * Stops the clock by which codes are checked, so that no test depends on the second in which it runs.
+ * @returns a function that moves the clock by time steps
  */
 export function holdClock(ports: Ports): (steps: number) => void {
   let nowMs = Date.UTC(2031, 4, 7, 12);

@@ -2,7 +2,7 @@ import { rowsBy } from '@parley/postgres/database/rows';
 import type { SharedDb, TenantDb, Transaction } from '@parley/postgres/database/types';
 
 /**
- * Stores, for all tenants, the embedding model of each live base, whether the base's passages are current, and the model in the settings.
+ * Stores, for each live base of all tenants, the embedding model and whether the base's passages are current. Also stores the model in use.
  */
 export function baseModelStore({ knex }: Transaction) {
   const rows = rowsBy(knex);
@@ -25,8 +25,8 @@ export function baseModelStore({ knex }: Transaction) {
     },
 
     /**
-     * Lists bases with another model or with outdated passages. Excludes bases that already have a job of this kind, running or failed.
-     * Lists none if `model` is no longer the model in use.
+     * Lists bases with a model other than `model`, or with outdated passages. Excludes bases that already have a job of kind `jobKind`,
+     * running or failed. Lists none if `model` is no longer the model in use.
      */
     basesToMove(
       _db: SharedDb,

@@ -9,7 +9,10 @@ export interface MovedDocument {
   fileName: string;
 }
 
-/** Stores the progress of a base's move to another embedding model. The new generations are prepared while the old ones are searched. */
+/**
+ * Stores the progress of a base's move to another embedding model. Each document gets a new generation of chunks, which is prepared while
+ * the old generation is searched.
+ */
 export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: number) {
   const rows = rowsBy(knex);
   const ids = { tenantId, knowledgeBaseId };
@@ -48,7 +51,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
       return locked;
     },
 
-    /** Sets the model that documents are prepared for; null: none. Releases generations that were prepared for another model. */
+    /** Sets the model that documents are prepared for; null if there is none. Releases generations that were prepared for another model. */
     async prepareFor(model: string | null): Promise<void> {
       await release('prepared_generation');
       await rows(`UPDATE knowledge_documents SET prepared_generation = NULL WHERE ${searched} RETURNING id`, ids);
@@ -64,7 +67,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
     /** Finds a document whose passages were embedded without its current name. */
     nextOutdated: () => next('(named_generation <> generation OR embedded_name IS DISTINCT FROM file_name)'),
 
-    /** Stores the prepared generation of a document, which is searched once all documents of the base are prepared. */
+    /** Stores the prepared generation of a document. The generation is searched once all documents of the base are prepared. */
     async prepared(documentId: number, { generation, name, chunkCount }: BuiltGeneration): Promise<void> {
       const facts = JSON.stringify({ generation, name, chunkCount });
       await rows(
@@ -112,6 +115,7 @@ export function baseMoveStore({ knex, tenantId }: TenantDb, knowledgeBaseId: num
 }
 
 /**
- * SQL: the facts describe the prepared generation. An older version of the service, which stores no facts, may have prepared the document.
+ * SQL condition: `prepared_facts` describe the prepared generation. This is false if an older version of the service, which stores no
+ * facts, has prepared the document.
  */
 const factsHold = `prepared_facts IS NOT NULL AND cast(prepared_facts ->> 'generation' AS integer) = prepared_generation`;

@@ -7,7 +7,7 @@ import { type KnowledgeBase, knowledgeBases } from '../knowledge.ts';
 export type KnowledgeBaseSummary = Pick<KnowledgeBase, 'id' | 'name' | 'description'>;
 export type NewKnowledgeBase = Pick<KnowledgeBase, 'name' | 'description' | 'embeddingModel'>;
 
-/** Live bases of the tenant; deleted bases are not found. */
+/** Stores the tenant's bases. Deleted bases are not found. */
 export function baseStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const live = () => knex<KnowledgeBase>('knowledge_bases').where({ tenantId }).whereNull('deletedAt');
@@ -17,15 +17,15 @@ export function baseStore(db: TenantDb) {
     async find(id: number): Promise<KnowledgeBase | undefined> {
       return parseId(id) === undefined ? undefined : live().where({ id }).first();
     },
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if the base does not exist */
     async get(id: number): Promise<KnowledgeBase> {
       const base = await this.find(id);
       if (!base) throw notFound('Knowledge base', id);
       return base;
     },
     /**
-     * Prevents deletion of the base and a change of its embedding model until the commit. @throws DomainError
-     * `notFound`
+     * Prevents deletion of the base and a change of its embedding model until the commit.
+     * @throws DomainError `notFound` if the base does not exist
      */
     async lockShared(id: number): Promise<KnowledgeBase> {
       const base = parseId(id) === undefined ? undefined : await live().where({ id }).forShare().first();
@@ -36,7 +36,10 @@ export function baseStore(db: TenantDb) {
       const query = live().select(knex.raw(columnsWithin(db, knowledgeBases)));
       return listWithin<KnowledgeBase>(db, query.orderBy('id'));
     },
-    /** Lists bases by id, with descriptions of at most 500 characters. @param ids Default: all bases */
+    /**
+     * Lists bases by id, with descriptions shortened to 500 characters.
+     * @param ids Default: all bases
+     */
     async listFirst(first: number, ids?: readonly number[]): Promise<KnowledgeBaseSummary[]> {
       const query = live().orderBy('id').limit(first);
       if (ids)

@@ -7,7 +7,8 @@ const maxIds = 5;
 
 /**
  * Checks that all bases exist.
- * @throws DomainError `notFound` if a base is absent, deleted or of another tenant; `invalid` if there are too many ids
+ * @throws DomainError `notFound` if a base is absent, deleted or of another tenant
+ * @throws DomainError `invalid` if there are too many ids
  */
 export async function checkKnowledgeBases(
   { database }: Pick<Ports, 'database'>,

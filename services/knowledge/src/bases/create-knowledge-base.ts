@@ -11,7 +11,7 @@ import { baseStore } from './base-store.ts';
 
 const newBase = z.object({ name: text(200).check(rule(singleLineProblem)), description: anyText(2_000).optional() });
 
-/** @throws DomainError `invalid`, also if the plan has no room for another base */
+/** @throws DomainError `invalid` if the input is malformed, or if the plan has no room for another base */
 export async function createKnowledgeBase(
   ports: Ports,
   { caller }: TenantRequest,

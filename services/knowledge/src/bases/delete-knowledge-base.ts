@@ -5,10 +5,7 @@ import { removeObjectLater } from '../uploads/remove-object.ts';
 import { uploadStore } from '../uploads/upload-store.ts';
 import { baseStore } from './base-store.ts';
 
-/**
- * Deletes a base. Its documents stay stored and counted until they are deleted themselves; its open uploads end and
- * release their storage.
- */
+/** Deletes a base. Its documents stay stored and counted until each of them is deleted. Its open uploads end and release their storage. */
 export async function deleteKnowledgeBase(
   { database }: Ports,
   { caller: { tenantId } }: TenantRequest,

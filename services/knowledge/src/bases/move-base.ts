@@ -26,7 +26,7 @@ interface MoveBase {
 interface Move extends MoveBase {
   /** The embedding model that the base moves to. */
   model: string;
-  /** The one document to embed anew, if the base already has this model. Undefined: all documents are prepared and switched together. */
+  /** The only document to embed anew, if the base already has the model. Undefined: all documents are prepared and switched together. */
   outdated?: MovedDocument | undefined;
 }
 
@@ -37,7 +37,7 @@ type MovePorts = Pick<Ports, 'database' | 'embedder' | 'identity' | 'log'> & {
 const moveBaseKind = 'knowledge.move-base';
 const basesAtOnce = 100;
 const refusedText = { name: 'refused text', attempts: 3, pauseMs: 2_000 };
-/** Failures that the operator may correct within minutes, e.g. a refused API key. */
+/** The patience with failures that the operator can correct within minutes, e.g. a refused API key. */
 const fault = { name: 'fault', attempts: 10, pauseMs: 30_000 };
 
 interface MoveJob extends MoveBase {
@@ -53,8 +53,8 @@ export function failedMoves(metrics: Metrics): MovePorts['failedMoves'] {
 }
 
 /**
- * Sets this process's embedding model as the model in use, at the start. Then regularly starts jobs that embed bases anew: bases with
- * another model, and bases with passages that were embedded with an earlier name of their document. Starts none once a later process has
+ * At the start, sets this process's embedding model as the model in use. Then regularly starts jobs that embed bases anew: bases with
+ * another model, and bases with passages that were embedded with an earlier name of their document. Starts no jobs once a later process has
  * set another model.
  */
 export function modelChange(ports: MovePorts): Part {
@@ -135,7 +135,8 @@ async function endMove({ database }: MovePorts, { data, tenantId, lease }: JobRu
 
 /**
  * Schedules another attempt after a failure that may be temporary.
- * @throws the given error if it is an outage, after which the job starts again by itself; MoveGivenUp after too many other failures
+ * @throws the given error after an outage, so that the job starts again by itself
+ * @throws MoveGivenUp after too many other failures
  */
 async function waitOrGiveUp(
   { log, failedMoves: givenUp }: MovePorts,
@@ -157,7 +158,10 @@ async function waitOrGiveUp(
   throw new MoveGivenUp('The base keeps its embedding model', { cause: error });
 }
 
-/** Returns how often a failure may occur. Undefined for failures that pass: outages, the platform's spending ceiling, deleted documents. */
+/**
+ * Returns how often a failure may occur. Undefined for failures that end without a correction: outages, the platform's spending ceiling,
+ * deleted documents.
+ */
 function patienceWith(error: unknown): Patience | undefined {
   if (!isDomainError(error) || misconfigurationOf(error)) return fault;
   return error.reason === 'EMBEDDING_REFUSED' || error.reason === 'EMBEDDING_TOO_LONG' ? refusedText : undefined;

@@ -5,7 +5,7 @@ import { baseStore, type KnowledgeBaseSummary } from './base-store.ts';
 
 const maxIds = 200;
 
-/** Returns those of the bases that exist; without ids, the tenant's first bases. @throws DomainError `invalid` if there are too many ids */
+/** Returns the given bases that exist; without ids, the tenant's first bases. @throws DomainError `invalid` if there are too many ids */
 export async function summarizeKnowledgeBases(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -7,8 +7,8 @@ import { removeObjectLater } from '../uploads/remove-object.ts';
 import { documentStore } from './document-store.ts';
 
 /**
- * Deletes a document, also one in a deleted base, and releases its quota. A sweep deletes its chunks later, a job its
- * uploaded file.
+ * Deletes a document, also one in a deleted base, and releases its quota. Later, a sweep deletes its chunks, and a job deletes its uploaded
+ * file.
  */
 export async function deleteKnowledgeDocument(
   { database }: Ports,

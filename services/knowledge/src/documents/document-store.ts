@@ -53,7 +53,7 @@ export interface StoredText {
 
 const columns = columnsOf(knowledgeDocuments);
 
-/** Stores documents. Deleted documents are not found. */
+/** Stores the tenant's documents. Deleted documents are not found. */
 export function documentStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const rows = rowsBy(knex);
@@ -70,7 +70,7 @@ export function documentStore(db: TenantDb) {
     return document;
   }
 
-  /** Locks a document, also one in a deleted base. @throws DomainError `notFound` */
+  /** Locks a document, also one in a deleted base. @throws DomainError `notFound` if the document does not exist */
   async function lock(id: number): Promise<KnowledgeDocument> {
     const document = await find(id, 'FOR UPDATE');
     if (!document) throw notFound('Document', id);
@@ -98,7 +98,7 @@ export function documentStore(db: TenantDb) {
 
     /**
      * Locks the base, then the document, so that neither the base's deletion nor a change of its model can intervene.
-     * @throws DomainError `notFound`
+     * @throws DomainError `notFound` if the document or its base does not exist
      */
     async lockInBase(id: number): Promise<DocumentInBase> {
       const { base } = await getInBase(id);
@@ -130,7 +130,7 @@ export function documentStore(db: TenantDb) {
       return listWithin<KnowledgeDocument>(db, query);
     },
 
-    /** Returns the stored text, whatever the document's status. @throws DomainError `notFound` */
+    /** Returns the stored text, whatever the document's status. @throws DomainError `notFound` if the document does not exist */
     async readText(id: number): Promise<StoredText> {
       const [text] = await rows<StoredText>(
         `SELECT raw_text, page_starts FROM knowledge_documents
@@ -161,7 +161,7 @@ export function documentStore(db: TenantDb) {
       return draft;
     },
 
-    /** Shows a draft to everybody. @throws DomainError `notFound` when it was swept */
+    /** Makes a draft visible to everybody. @throws DomainError `notFound` if the draft was swept */
     async publish(id: number): Promise<KnowledgeDocument> {
       const [document] = await rows<KnowledgeDocument>(
         `UPDATE knowledge_documents SET deleted_at = NULL WHERE ${draftById} RETURNING ${columns}`,
@@ -189,7 +189,7 @@ export function documentStore(db: TenantDb) {
     writeStatus: (id: number, fields: StatusFields): Promise<void> => update(id, fields),
 
     /**
-     * Marks a document as deleted and keeps its row. A trigger clears its text, because that storage is no longer
+     * Marks a document as deleted and keeps its row. A trigger clears the text, because the storage of a deleted document is no longer
      * counted.
      */
     async markDeleted(id: number): Promise<void> {
@@ -198,5 +198,5 @@ export function documentStore(db: TenantDb) {
   };
 }
 
-/** Matches drafts only: uploads are never drafts, and a published document has a generation. */
+/** An SQL condition that matches drafts only: uploads are never drafts, and a published document has a generation. */
 const draftById = `tenant_id = :tenantId AND id = :id AND deleted_at IS NOT NULL AND generation = 0 AND origin <> 'UPLOAD'`;

@@ -17,7 +17,10 @@ export async function listKnowledgeDocuments(
   return documents.map((document) => ({ ...document, rawText: '' }));
 }
 
-/** Returns a document. @throws DomainError `notFound`, also if its base was deleted */
+/**
+ * Returns a document.
+ * @throws DomainError `notFound` if the document does not exist, or if its base was deleted
+ */
 export async function getKnowledgeDocument(
   { database }: Pick<Ports, 'database'>,
   { caller }: TenantRequest,

@@ -16,7 +16,9 @@ export interface NewText extends Pick<NewDocument, 'knowledgeBaseId' | 'fileName
  * Stores a text as a document. The document is invisible until its chunks are stored; if it is refused or fails, no row and no usage
  * remain.
  * @returns the number of its chunks
- * @throws DomainError `notFound`: the base is absent or was deleted; `invalid`: a quota is exceeded; as `Embedder.embed`
+ * @throws DomainError `notFound` if the base is absent or was deleted
+ * @throws DomainError `invalid` if a quota is exceeded
+ * @throws the errors of `Embedder.embed`
  */
 export async function storeText(ports: Ports, request: TenantRequest, { text, ...given }: NewText): Promise<number> {
   const { caller, signal } = request;

@@ -19,12 +19,12 @@ const given = z.object({
 });
 
 export interface EmbedResult {
-  /** One vector per text, in order. */
+  /** One vector per text, in the order of the texts. */
   vectors: Embedding[];
   usage: EmbedUsageDto;
 }
 
-/** @throws DomainError as `Embedder.embed` */
+/** @throws the errors of `Embedder.embed` */
 export async function embed(
   { embedder }: Pick<Ports, 'embedder'>,
   { caller, signal }: TenantRequest,

@@ -8,13 +8,13 @@ export type Embedding = Float32Array;
 
 export interface EmbedCall {
   caller: TenantCaller;
-  /** The current `Embedder.model` or an earlier one. */
+  /** The model to embed with: the current `Embedder.model` or an earlier one. */
   model: string;
   /** An id that is unique to these texts. The ledger counts a call once per id. */
   callId: string;
   /**
-   * Default: `tenant`, counted as `embed`. `platform` is for work that the operator causes, counted as `reembed` and not bounded by a
-   * tenant's cap.
+   * Who pays for the call. Default: `tenant`, counted as `embed`. `platform` is for work that the operator causes, counted as `reembed` and
+   * not bounded by a tenant's cap.
    */
   chargedTo?: 'tenant' | 'platform' | undefined;
   agentId?: number | undefined;
@@ -30,11 +30,11 @@ export interface EmbeddingSpend {
 }
 
 export interface Embedded extends EmbeddingSpend {
-  /** One vector per text, in order. */
+  /** One vector per text, in the order of the texts. */
   vectors: Embedding[];
 }
 
-/** Turns texts into vectors, metered as `embed`. */
+/** Embeds texts as vectors and meters each call in the ledger. */
 export interface Embedder {
   /** The model for new bases, e.g. `text-embedding-3-small` or `offline-embedding-1`. */
   readonly model: string;
@@ -42,8 +42,10 @@ export interface Embedder {
   maxTokens?(model: string): number | undefined;
   /**
    * Embeds any number of texts.
-   * @throws DomainError `invalid` with `SPEND_CAP_REACHED`, `EMBEDDING_TOO_LONG` (one of the texts is too long) or `EMBEDDING_REFUSED` (the
-   * endpoint gives no reason); `unavailable`: the endpoint does not respond, or no longer serves this model
+   * @throws DomainError `invalid` with `SPEND_CAP_REACHED` if the tenant has reached its monthly cap
+   * @throws DomainError `invalid` with `EMBEDDING_TOO_LONG` if one of the texts is too long
+   * @throws DomainError `invalid` with `EMBEDDING_REFUSED` if the endpoint refuses a text without a reason
+   * @throws DomainError `unavailable` if the endpoint does not respond, or no longer serves this model
    */
   embed(texts: readonly string[], call: EmbedCall): Promise<Embedded>;
 }

@@ -14,7 +14,7 @@ export type EndpointSettings = NonNullable<ValuesOf<typeof embeddingSettings>['e
 
 export interface EndpointAnswer {
   vectors: Embedding[];
-  /** Undefined if the endpoint does not report it. */
+  /** Number of input tokens; undefined if the endpoint does not report it. */
   tokensIn: number | undefined;
 }
 
@@ -25,7 +25,7 @@ const passing = new Set([408, 409, 425, tooMany]);
 const notImplemented = 501;
 const refusingKey = new Set([401, 403]);
 const paymentRequired = 402;
-/** Error codes of a 429 that does not pass with time, as sent by OpenAI and compatible endpoints. */
+/** Error codes of 429 responses after which waiting does not help, as sent by OpenAI and endpoints that are compatible with it. */
 const withoutQuota = new Set<unknown>(['insufficient_quota', 'billing_not_active']);
 /** Statuses with which an endpoint refuses the texts, for any reason. */
 const refusing = new Set([400, 413, 422]);
@@ -93,8 +93,10 @@ export function embeddingsEndpoint(
 
   return {
     /**
-     * Embeds at most 100 texts. @throws DomainError `unavailable`; `invalid`: the model refuses a text because it is
-     * too long (`EMBEDDING_TOO_LONG`) or for an unknown reason (`EMBEDDING_REFUSED`)
+     * Embeds at most 100 texts.
+     * @throws DomainError `invalid` with `EMBEDDING_TOO_LONG` if the model refuses a text because it is too long
+     * @throws DomainError `invalid` with `EMBEDDING_REFUSED` if the model refuses a text for an unknown reason
+     * @throws DomainError `unavailable` if the endpoint does not answer, or fails for another reason
      */
     async embed(texts: readonly string[], model: string, signal?: AbortSignal): Promise<EndpointAnswer> {
       const body = JSON.stringify({ model, input: texts, dimensions, encoding_format: 'float' });
@@ -126,7 +128,7 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Reports whether a retry may succeed. Includes statuses of proxies in front of the endpoint, such as 522. */
+/** Reports whether a retry may succeed after this status. True also for statuses of proxies in front of the endpoint, such as 522. */
 function isPassing(status: number): boolean {
   return passing.has(status) || (status >= 500 && status !== notImplemented);
 }

@@ -6,7 +6,7 @@ export function hashStep(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01_00_01_93);
 }
 
-/** Mixes a hash to 30 bits, which V8 stores as map keys without allocating. */
+/** Mixes a hash and shortens it to 30 bits, because V8 stores 30-bit map keys without allocating. */
 export function mixed(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2_b2_ae_35);

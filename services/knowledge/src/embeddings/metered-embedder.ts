@@ -45,7 +45,10 @@ interface Answer {
 export const operations = { tenant: 'embed', platform: 'reembed' } as const;
 const maxBatchTexts = 100;
 const maxBatchTokens = 200_000;
-/** Texts above this length, in UTF-16 code units, get only a rough bound of their tokens: a closer one would take too long to compute. */
+/**
+ * Texts that are longer than this, in UTF-16 code units, get only a rough bound of their tokens: a closer bound would take too long to
+ * compute.
+ */
 const longText = 8_000;
 
 /**

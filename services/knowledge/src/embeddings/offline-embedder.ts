@@ -5,9 +5,11 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 import type { Embedding } from './embedder.ts';
 import { embedOffline } from './offline-embedding.ts';
 
-/** Texts up to this length in UTF-16 code units, such as questions, take a millisecond or two and are embedded without the thread. */
+/**
+ * Texts up to this length in UTF-16 code units, such as questions, take a millisecond or two and are embedded outside the embedding thread.
+ */
 const shortText = 2_000;
-/** Maximum length of one task in the thread, because other tasks wait until it ends. */
+/** Maximum total length of the texts of one task in the thread, because other tasks wait until the task ends. */
 const taskLength = 10_000;
 
 export function startEmbeddingThread() {

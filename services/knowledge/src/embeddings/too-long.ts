@@ -1,7 +1,7 @@
-/** Only this many characters at the start of a response are searched, because no endpoint gives the reason further on. */
+/** Only this many characters at the start of a response are searched, because endpoints give the reason near the start. */
 const readLength = 4_000;
 
-/** Patterns of endpoints' messages that an input, its tokens or a sequence exceeds a limit. */
+/** Patterns of error messages: an input, its tokens or a sequence exceeds a limit. */
 const complaints = [
   /maximum context length|context[_ ]length[_ ]exceeded|context ?window ?exceeded|exceed_context_size/u,
   /(?:exceeds?|exceeding|longer than|larger than|greater than|over|above|beyond)\b.{0,80}\b(?:context|tokens?\b|token (?:limit|size)|sequence length|max(?:imum)?[ _](?:input|sequence|length))/u,
@@ -15,7 +15,7 @@ const complaints = [
 const payloadTooLarge = 413;
 
 /**
- * Reports whether an endpoint refuses a request because it is too long for the model, by the messages of OpenAI, vLLM, TEI, llama.cpp,
+ * Reports whether an endpoint refuses a request because it is too long for the model. Knows the messages of OpenAI, vLLM, TEI, llama.cpp,
  * Bedrock and others.
  */
 export function saysTooLong(status: number, answer: string): boolean {

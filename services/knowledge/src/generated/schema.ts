@@ -41,8 +41,8 @@ export type KnowledgeDocumentDto = {
   /** The document's label, as given. */
   fileName: Scalars['String']['output'];
   /**
-   * The content type. For an upload: the stored object's. For a web page: the response's. For given text: `text/markdown` if the name ends in
-   * `.md`, else `text/plain`.
+   * The content type of the stored object for an upload, or of the response for a web page. For given text: `text/markdown` if the name ends
+   * in `.md`, else `text/plain`.
    */
   mimeType: Scalars['String']['output'];
   /** For an upload, the size of the stored object; otherwise the size of the text in UTF-8. */
@@ -53,7 +53,7 @@ export type KnowledgeDocumentDto = {
   parseError?: Maybe<Scalars['String']['output']>;
   /**
    * Warnings about content of the uploaded file or web page that is missing in the text, one sentence each; the text also ends with these
-   * sentences. Empty until the document is READY, if nothing is missing, and for a replaced text.
+   * sentences. Empty if nothing is missing, if the document is not READY yet, or if its text was replaced.
    */
   parseWarnings: Array<Scalars['String']['output']>;
   /** The whole text, which only `knowledgeDocument` returns. Empty in lists, and while PENDING or PARSING. */
@@ -228,15 +228,15 @@ export type Mutation = {
   ingestDocument: Scalars['Int']['output'];
   /**
    * Returns a URL for uploading a file. TOO_MANY_REQUESTS if 100 uploads of the tenant wait to be confirmed, or if the tenant requested 400
-   * uploads within half an hour; the operator may change the 100, and the 400 changes with it. An unconfirmed upload counts for at most a day,
-   * or for half an hour if it was refused or its file did not arrive. BAD_REQUEST if the declared size exceeds the plan's storage that is
-   * neither used nor reserved by other uploads.
+   * uploads within half an hour. The operator may change the first limit; the second is always four times the first. An unconfirmed upload
+   * counts for at most a day, or for half an hour if it was refused or its file did not arrive. BAD_REQUEST if the declared size exceeds the
+   * free storage: the plan's storage without the part that is used or reserved by other uploads.
    */
   requestKnowledgeDocumentUpload: RequestKnowledgeDocumentUploadResult;
   /**
-   * Creates a document from an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file that is empty,
-   * too large, larger than declared, of another type, or larger than the plan's remaining storage is refused and removed; request another
-   * upload.
+   * Creates a document from an uploaded file and queues it for parsing; poll `knowledgeDocuments` until READY or FAILED. A file is refused and
+   * removed if it is empty, too large, larger than declared, of another type than declared, or larger than the plan's remaining storage. Then
+   * request another upload.
    */
   confirmKnowledgeDocumentUpload: ConfirmKnowledgeDocumentUploadResult;
   /** Deletes a document with its chunks, and releases its share of the quotas. */

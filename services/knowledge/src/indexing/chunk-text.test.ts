@@ -7,7 +7,7 @@ import { passageTokens } from './passage-tokens.ts';
 const chunksOf = (text: string, pageStarts?: number[]) =>
   [...chunkText(text, pageStarts)].filter((chunk) => chunk !== undefined);
 const contentsOf = (text: string) => chunksOf(text).map(({ content }) => content);
-/** A text of this many numbered sentences of 10 tokens each. */
+/** Makes a text of numbered sentences, each of which has 10 tokens. */
 const prose = (sentences: number, from = 0) =>
   Array.from(
     { length: sentences },

@@ -16,11 +16,9 @@ interface Cut {
 }
 
 export const chunkTokens = 800;
-/**
- * Shares of a chunk: the text repeated from the previous chunk, and the size from which a heading begins a new chunk. Shorter sections
- * share a chunk.
- */
+/** The share of a chunk that is repeated from the previous chunk. */
 const overlapShare = 1 / 8;
+/** If a chunk has reached this share of its size, a heading begins a new chunk. Shorter sections share a chunk. */
 const sectionShare = 1 / 4;
 /** If the last chunk of a table has fewer rows than this share of a chunk, it gets rows of the previous chunk. */
 const lastRowsShare = 1 / 4;
@@ -91,7 +89,8 @@ export function* chunkText(
 }
 
 /**
- * Returns how many passages the next chunk gets. It is cut at the strongest break after `minTokens`; of equally strong ones, at the last.
+ * Returns how many passages the next chunk gets. The chunk is cut at the strongest break after `minTokens`; if several breaks are equally
+ * strong, at the last of them.
  */
 function bestCut(pending: readonly Passage[], next: Passage, minTokens: number): number {
   let best = pending.length;

@@ -5,7 +5,7 @@ const opening = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/u;
 const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/u;
 const lookLength = 2_000;
 
-/** Returns the fence of a line that opens a code block. A line with signs at its end too, as in "```code```", opens none. */
+/** Returns the fence of a line that opens a code block. A line that also ends with such signs, as in "```code```", opens no block. */
 export function openingFence(line: string): Fence | undefined {
   const [, ticks, tildes] = opening.exec(line.slice(0, lookLength)) ?? [];
   return ticks ?? tildes;

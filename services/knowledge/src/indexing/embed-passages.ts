@@ -18,17 +18,13 @@ interface Passage {
   isCut: boolean;
 }
 
-/**
- * A refused text is cut further only if it has more tokens than this: the first applies if the endpoint reported the text as too long, the
- * second if the endpoint gave no reason.
- */
+/** A text that the endpoint refused as too long is cut further only if it has more tokens than this. */
 const minTokensTooLong = 16;
+/** A text that the endpoint refused without a reason is cut further only if it has more tokens than this. */
 const minTokensRefused = 128;
-/**
- * Shares of the model's maximum: one for a passage, with a margin because tokens are estimated, and one each for the document's name and
- * the headings.
- */
+/** The share of the model's maximum that a passage may use. The rest is a margin, because tokens are estimated. */
 const shareOfPassage = 3 / 4;
+/** The share of the model's maximum for the document's name, and as much for the headings. */
 const shareOfPlace = 1 / 8;
 const tokensOfPlace = 100;
 
@@ -39,8 +35,8 @@ export function chunkSizeFor(embedder: Embedder, model: string): number {
 }
 
 /**
- * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut. From then on, passages of
- * at least that length are cut too, unless the model has accepted one of their length. No accepted text is sent twice.
+ * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut. Later passages of at least
+ * the same length are cut too, unless the model has accepted a passage of their length. No accepted text is sent twice.
  */
 export function passageEmbedder(
   embedder: Embedder,
@@ -104,7 +100,7 @@ export function passageEmbedder(
       if (!first || more.length > 0) {
         const before = refused;
         const vectorsOfHalves = await halves(passages);
-        // No single text was too long; together they were.
+        // No single text was too long, but the texts of the request were too long together.
         if (refused === before) textsAtOnce = Math.min(textsAtOnce, Math.ceil(passages.length / 2));
         return vectorsOfHalves;
       }
@@ -123,9 +119,7 @@ export function passageEmbedder(
   }
 
   return {
-    /**
-     * Embeds chunks in order, cutting those that the model refuses as too long. @throws DomainError as `Embedder.embed`
-     */
+    /** Embeds chunks in order, cutting those that the model refuses as too long. @throws the errors of `Embedder.embed` */
     embed: (chunks: readonly Chunk[]) => embedAll(chunks.map((chunk) => ({ chunk, isCut: false }))),
     /** Returns the estimated tokens of the shortest text that was refused and cut. */
     refusedTokens: () => (refused === Number.POSITIVE_INFINITY ? undefined : refused),
@@ -135,7 +129,7 @@ export function passageEmbedder(
 /**
  * Returns one vector for a text of any length. If the model refuses the whole text, the vector is the mean of the vectors of its pieces,
  * weighted by length.
- * @throws DomainError as `Embedder.embed`
+ * @throws the errors of `Embedder.embed`
  */
 export async function embedWhole(embedder: Embedder, text: string, call: EmbedCall): Promise<Embedding> {
   const maxTokens = embedder.maxTokens?.(call.model) ?? Number.POSITIVE_INFINITY;

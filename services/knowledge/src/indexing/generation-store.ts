@@ -37,8 +37,8 @@ export function generationStore({ knex, tenantId }: TenantDb) {
     },
 
     /**
-     * Makes this the document's generation at the commit. @throws DomainError `unavailable` if the builder has not renewed the generation
-     * in time
+     * Makes a generation the current one of its document at the commit.
+     * @throws DomainError `unavailable` if the builder has not renewed the generation in time
      */
     async adopt(documentId: number, generation: number): Promise<void> {
       const adopted = await rows(
@@ -78,7 +78,10 @@ export function generationStore({ knex, tenantId }: TenantDb) {
       return due.length > 0;
     },
 
-    /** Deletes up to `limit` chunks, and with the last ones the generation's row. @returns whether none remains */
+    /**
+     * Deletes up to `limit` chunks of a generation; if no chunks remain, also deletes the generation's row.
+     * @returns true if no chunks remain
+     */
     async sweep(documentId: number, generation: number, limit: number): Promise<boolean> {
       const ids = { tenantId, documentId, generation };
       const deleted = await rows(

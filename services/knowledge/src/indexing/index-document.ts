@@ -17,13 +17,13 @@ import { type Failures, oneMore, suspendedRetryMs } from './job-patience.ts';
 export const indexKind = 'knowledge.index';
 
 /**
- * Maximum number of outages for one job. With pauses that double up to a minute they span about a day, or longer if the endpoint is slow to
- * fail.
+ * Maximum number of outages for one job. The pauses between attempts double up to a minute, so that this number takes about a day, or
+ * longer if the endpoint is slow to fail.
  */
 const maxOutages = 1_500;
 const tooLongAway =
   'The text could not be indexed because a service that is needed for it was away for too long. Try again.';
-/** Retries for several minutes, in which an operator may correct the settings. */
+/** After such a failure, the job is retried for several minutes, in which an operator may correct the settings. */
 const misconfiguration = {
   name: 'misconfiguration',
   attempts: 10,
@@ -58,9 +58,9 @@ export function indexJob(ports: Ports, { indexConcurrency, indexPerTenant }: Kno
     gauge: { name: 'parley_knowledge_indexing', help: 'Parsed documents being chunked and embedded' },
     concurrency: indexConcurrency,
     perTenantLimit: indexPerTenant,
-    // The job never gives up by itself: `indexDocument` gives up earlier, with a reason.
+    // The job's retries do not end by themselves: `indexDocument` gives up, with a reason.
     retry: 'untilDone',
-    // Nobody waits for the result, and another process can restart the job.
+    // A short grace time: nobody waits for the result, and another process can restart the job.
     stopGraceMs: 1_000,
     handler: (run) =>
       indexDocument(ports, {
@@ -154,7 +154,9 @@ function refusalOf(error: unknown): string | undefined {
   return isDomainError(error, 'notFound') ? 'The knowledge base was deleted.' : undefined;
 }
 
-/** Returns the kind of a failure; undefined for an outage, or while another unit does not have a new key of the mesh yet. */
+/**
+ * Returns the kind of a failure. Undefined for an outage, or while another service does not yet have a new key for calls between services.
+ */
 function faultOf(error: unknown): typeof defect | undefined {
   const what = misconfigurationOf(error);
   if (what !== undefined) return what === 'account' ? emptyAccount : misconfiguration;

@@ -38,7 +38,9 @@ type BuildPorts = Pick<Ports, 'database' | 'embedder' | 'log'>;
 /**
  * Writes chunks in small transactions, after `checkQuota` has accepted their number. The sweep removes the generation unless
  * `switchGeneration` makes it the searched one.
- * @throws DomainError `invalid` if a quota is exceeded; `notFound` if the document was deleted; the errors of `Embedder.embed`
+ * @throws DomainError `invalid` if a quota is exceeded
+ * @throws DomainError `notFound` if the document was deleted
+ * @throws the errors of `Embedder.embed`
  */
 export async function buildGeneration(
   ports: BuildPorts,
@@ -121,8 +123,8 @@ export async function fillGeneration(
 /**
  * Makes a built generation the searched one. In this transaction the caller has locked base and document (`lockInBase`, or `publish`) and
  * checked that the document still has to be indexed.
- * @throws DomainError `invalid`: the plan has no room for the chunks; `unavailable`: the base now has another model, or the builder was too
- * slow
+ * @throws DomainError `invalid` if the plan has no room for the chunks
+ * @throws DomainError `unavailable` if the base now has another model, or if the builder was too slow
  */
 export async function switchGeneration(
   db: TenantDb,

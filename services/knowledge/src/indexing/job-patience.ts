@@ -3,7 +3,7 @@ export type Failures = Readonly<Record<string, number>>;
 
 export interface Patience {
   name: string;
-  /** The job fails for good at this many failures of this kind. */
+  /** The job fails for good after this many failures of the kind `name`. */
   attempts: number;
   pauseMs: number;
 }

@@ -2,7 +2,7 @@ import { isHighSurrogate } from '@parley/kernel/input-checks';
 
 /**
  * Estimates how many quarters of a token an embedding model counts in a text. A character of Latin script counts as one quarter, as in the
- * ledger's estimates. A character of another alphabet counts as two. A character of Hangul or of a script without spaces, and any other
+ * ledger's estimates. A character of any other alphabet counts as two. A character of Hangul or of a script without spaces, and any other
  * sign, counts as four quarters: a whole token.
  */
 export function quarterTokens(text: string): number {

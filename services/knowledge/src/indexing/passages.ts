@@ -119,8 +119,8 @@ function titleOf(line: string): Title | undefined {
 }
 
 /**
- * Returns the title of an underlined line. Stricter than Markdown, because plain text has `--` above signatures and rules below paragraphs:
- * the line must be short, and the underline must have at least two `=` or three `-`.
+ * Returns the title if the line is underlined. The rules are stricter than Markdown's, because plain text has `--` above signatures and
+ * rules below paragraphs: the line must be short, and the underline must have at least two `=` or three `-`.
  */
 function underlinedTitle(line: string, below: string): Title | undefined {
   if (line.length > maxTitleLength || below.length > lookLength) return undefined;
@@ -161,7 +161,10 @@ function isDelimiter(line: Line | undefined): boolean {
   return text.includes('-') && text.includes('|') && /^[\s|:-]+$/u.test(text);
 }
 
-/** Reports whether three lines are rows of separated values: in prose, a comma is usually followed by a space. */
+/**
+ * Reports whether three lines are rows of separated values. A comma or semicolon before a space does not count as a separator, because
+ * prose contains such commas.
+ */
 function areSeparated(...lines: (Line | undefined)[]): boolean {
   const looks = lines.map((line) => line?.text.slice(0, lookLength) ?? '');
   return [/,(?! )/gu, /;(?! )/gu, /\t/gu].some((separator) => {

@@ -43,7 +43,7 @@ const closers = new Set('"\')]”’»」』）');
 
 /**
  * Splits a line into parts of at most `maxQuarters` quarters of a token (`quarterTokens`). Splits at sentences, which keep the white space
- * after them; splits a longer sentence at its last word that fits, or anywhere if it has no such word.
+ * after them. A sentence that is too long is split at its last word that fits, or anywhere if it has no such word.
  */
 export function* splitLine({ text, start }: Line, maxQuarters: number, atSentences: boolean): Generator<Line> {
   let from = 0;

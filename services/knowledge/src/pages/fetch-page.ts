@@ -11,7 +11,10 @@ export interface Page extends FetchedPage {
   mimeType: string;
 }
 
-/** @throws DomainError `invalid`: a refused URL, status, type or size; `unavailable`: the host does not answer, or is overloaded */
+/**
+ * @throws DomainError `invalid` if the URL is refused, or if the status, type or size of the response is
+ * @throws DomainError `unavailable` if the host does not answer, or is overloaded
+ */
 export async function fetchPage({ fetch }: Outbound, url: string, signal: AbortSignal): Promise<Page> {
   const answer = await fetch(url, {
     ...limits,

@@ -9,7 +9,7 @@ export interface HiddenByCss {
   hides(attribs: { class?: string; id?: string }): boolean;
 }
 
-/** Finds elements that style sheets hide. Considers only rules that consist of classes and ids; the page is not laid out. */
+/** Finds elements that style sheets hide. Considers only rules whose selectors consist of classes and ids; the page is not laid out. */
 export function hiddenByCss(styleSheets: string[]): HiddenByCss {
   const hidden: string[][] = [];
   const shown = new Set<string>();

@@ -7,8 +7,8 @@ export interface HtmlText {
   /** The page's title, with white space collapsed. */
   title: string | undefined;
   /**
-   * Headings as Markdown, tables with pipes, code between fences; without scripts, styles, navigation and hidden
-   * content.
+   * The text with headings as Markdown, tables with pipes, and code between fences. Scripts, styles, navigation and hidden content are
+   * omitted.
    */
   text: string;
   /** Describes what is missing in the text compared with the page, one sentence each. Small losses are not listed. */
@@ -26,7 +26,7 @@ const omitted = [...unseen, 'img', 'nav', 'button', 'dialog'];
 /** A synthetic root element, so that the whole tree passes through one formatter. */
 const wholePage = 'parley-page';
 
-/** Extracts the text of a page. Runs in its own process, because a hostile page can block the thread for long. */
+/** Extracts the text of a page. Runs in a separate process, because a hostile page can block the thread for a long time. */
 export function htmlText(html: string): HtmlText {
   let title: string | undefined;
   let warnings: string[] = [];
@@ -84,7 +84,7 @@ function tidied(text: string): string {
   return lines.join('\n').trim();
 }
 
-/** Formats code unchanged, between fences that are longer than any inside it. */
+/** Formats code unchanged, between fences that are longer than any fence inside the code. */
 const fencedCode: FormatCallback = (element, _walk, builder) => {
   const code = textOf(element as PageNode).replaceAll(/^(?:[ \t]*\n)+|\s+$/gu, '');
   if (code === '') return;
@@ -97,7 +97,7 @@ const fencedCode: FormatCallback = (element, _walk, builder) => {
 
 const maxFence = 100;
 
-/** Formats each term and its first line of definition as one line, `Warranty: five years`; further lines follow. */
+/** Formats each term with the first line of its definition as one line, `Warranty: five years`; further lines follow. */
 const definitions: FormatCallback = (list, walk, builder) => {
   builder.openBlock({ leadingLineBreaks: 2 });
   for (const { terms, meanings } of definedIn(list)) {
@@ -137,7 +137,7 @@ function definedIn(list: Element): Definition[] {
   return definitions;
 }
 
-/** Returns the children of an element, or of its paragraph if that is its only child. */
+/** Returns the children of an element. If its only child is a paragraph, returns the paragraph's children. */
 function contentOf({ children }: Element): Element[] {
   const [only, ...others] = children.filter(({ name, data = '' }) => name || data.trim() !== '');
   return only?.name === 'p' && others.length === 0 ? only.children : children;
@@ -198,7 +198,7 @@ function lined(rows: Cell[][]): string {
   return [head, head.map(() => '---'), ...body].map((texts) => `| ${texts.join(' | ')} |`).join('\n');
 }
 
-/** Repeats a cell with a row span in each of its rows. */
+/** Repeats a cell with a row span in each row that it spans. */
 function withRepeated(rows: Cell[][]): string[][] {
   let above: { text: string; rows: number }[] = [];
   return rows.map((cells) => {

@@ -4,9 +4,9 @@ import { decodePage } from './decode-page.ts';
 import { htmlText } from './html-text.ts';
 import type { PageProblem, PageTask, PageText } from './page-process.ts';
 
-// Runs in the process that `page-process.ts` starts.
+// This file runs in the process that `page-process.ts` starts.
 
-/** V8 ends the script at its timeout, even if the service, which would otherwise kill this process, has died. */
+/** V8 ends this script at its timeout, even if the service has died and can no longer kill this process. */
 const sandbox = { work: (): PageText | PageProblem => 'too complex' };
 const context = createContext(sandbox);
 const script = new Script('work()');

@@ -15,7 +15,7 @@ export interface PageText {
   warnings: string[];
 }
 
-/** `tooLong`: its text has more than `maxLength` code points. */
+/** `too long`: the text of the page has more than `maxLength` code points. */
 export type PageProblem = 'too complex' | 'too long';
 
 export interface PageTask extends FetchedPage, Pick<PageLimits, 'maxLength' | 'timeoutMs'> {}
@@ -48,7 +48,7 @@ export async function readPage(
   const child = fork(fileURLToPath(new URL('./page-main.ts', import.meta.url)), [], {
     execArgv: [`--max-old-space-size=${heapMb}`],
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 prints parts of a page when its heap is full
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // when its heap is full, V8 prints parts of the page
     serialization: 'advanced',
   });
   const { promise, resolve, reject } = Promise.withResolvers<PageText | PageProblem>();
@@ -62,7 +62,7 @@ export async function readPage(
     child.send({ ...page, maxLength, timeoutMs } satisfies PageTask);
   });
   child.on('error', (error) => reject(notStarted(error)));
-  child.on('exit', () => (isStarted ? resolve('too complex') : reject(notStarted()))); // out of memory
+  child.on('exit', () => (isStarted ? resolve('too complex') : reject(notStarted()))); // the process was out of memory
   const leave = () => reject(signal.reason);
   signal.addEventListener('abort', leave);
   try {

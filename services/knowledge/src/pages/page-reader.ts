@@ -12,8 +12,8 @@ export interface ReadPage extends PageText {
 export type PageReader = ReturnType<typeof pageReader>;
 
 /**
- * Limits per process, so that slow hosts of one tenant do not block other tenants, and only a few hostile pages use memory at the same
- * time.
+ * Limits of this process. They prevent a tenant's slow hosts from blocking other tenants, and many hostile pages from using memory at the
+ * same time.
  */
 const fetches = { inFlight: 8, shares: { tenant: { inFlight: 2, waiting: 20 } } };
 const conversions = { inFlight: 2, shares: { tenant: { inFlight: 1 } } };
@@ -25,8 +25,10 @@ export function pageReader(outbound: Outbound, limits: PageLimits = usualPageLim
   return {
     urlProblem: outbound.urlProblem,
     /**
-     * Reads a page. @throws DomainError as `fetchPage`; `invalid` for a page that has no text, is too long or exceeds the limits;
-     * `tooManyRequests`
+     * Reads a page.
+     * @throws DomainError `invalid` if the page has no text, is too long or exceeds the limits
+     * @throws DomainError `tooManyRequests` if too many pages of the tenant wait
+     * @throws the errors of `fetchPage`
      */
     async read(url: string, tenantId: number, signal: AbortSignal): Promise<ReadPage> {
       const { mimeType, ...fetched } = await within(fetching, () => fetchPage(outbound, url, signal));

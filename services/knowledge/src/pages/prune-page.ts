@@ -2,7 +2,7 @@ import { holdsContact } from './contact-data.ts';
 import { type HiddenByCss, hiddenByCss } from './hidden-by-css.ts';
 import { type PageNode, textOf, unseen } from './page-node.ts';
 
-/** Deeper content is read as plain text. */
+/** Content that is nested more deeply than this is read as plain text. */
 const maxDepth = 500;
 
 const unseenWhenDeep = new Set([...unseen, 'nav', 'button', 'dialog', 'title']);
@@ -27,7 +27,7 @@ const skipNames = /(?:^|[\s_-])skip(?:$|[\s_-]|link|nav|to)/iu;
 const skipText =
   /^(?:skip|jump|go) (?:straight )?(?:to|past|over)\b|^skip\b.{0,20}$|^(?:direkt )?zum (?:haupt)?inhalt|^aller (?:directement )?au contenu|^(?:saltar|ir) al contenido|^(?:salta|vai) al contenuto|^(?:ir|pular|saltar) para o conteúdo|^ga naar (?:de )?(?:hoofd)?inhoud|^przejdź do|^跳(?:到|至|转到)|^(?:メイン|本文).*(?:スキップ|移動|へ)|^본문/iu;
 
-/** Names of navigation menus, which are not used for menus of dishes or lists of products. */
+/** Names that pages use for navigation menus, but not for menus of dishes or for lists of products. */
 const navigationNames =
   /(?:^|[\s_-])(?:nav|navbar|navigation|breadcrumbs?|topbar|site-?header|masthead|pagination|pager)(?:$|[\s_-])/iu;
 /** A footer inside one of these elements belongs to that element, not to the page. */
@@ -40,7 +40,7 @@ const longestConsentInContent = 1_000;
 const longestUnanswered = 500;
 const longestAnswer = 40;
 const longestContact = 600;
-/** If less text than this was removed by guess (by its position and names), there is no warning. In UTF-16 code units. */
+/** There is no warning if less text than this was removed by guess (because of its position and names). In UTF-16 code units. */
 const trace = 200;
 const longestSkipLink = 60;
 
@@ -60,7 +60,7 @@ interface Page {
   /** Ids of elements that a button of the page shows and hides. */
   controlled: Set<string>;
   sizes: Map<PageNode, Sizes>;
-  /** Length of the page's text. */
+  /** Length of the page's text, in UTF-16 code units. */
   length: number;
   /** Length of text outside links that was removed because of its position and names, in UTF-16 code units. */
   guessed: number;
@@ -162,7 +162,9 @@ function isMenu({ name, attribs = {} }: PageNode, names: string, within: Within)
   return menuNames.test(names) || name === 'header' || attribs.role === 'banner';
 }
 
-/** Reports whether a footer belongs to the page: it is below the main part, or inside it with most of its text in links. */
+/**
+ * Reports whether a footer belongs to the page: it is below the main part, or it is inside the main part and most of its text is in links.
+ */
 function isOfPage(footer: PageNode, page: Page, within: Within): boolean {
   const { text, links } = page.sizes.get(footer) ?? nothing;
   return !within.isPart && (!within.isContent || links > menuShare * text);
@@ -185,7 +187,7 @@ function keepContacts(node: PageNode, page: Page, depth: number): void {
 
 const blocks = new Set(['address', 'div', 'dl', 'li', 'ol', 'p', 'section', 'table', 'tbody', 'td', 'tr', 'ul']);
 
-/** Reports whether a hidden element is the whole page, which a script shows after loading. */
+/** Reports whether a hidden element contains the whole page, which a script shows after loading. */
 function isWholePage(text: number, { length }: Page): boolean {
   return text > 1_000 && text > 0.6 * length;
 }

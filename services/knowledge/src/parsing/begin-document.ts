@@ -7,7 +7,8 @@ import type { Parse } from './queue-parsing.ts';
 
 /**
  * Marks a document as PARSING. A parse whose process died begins again.
- * @throws DomainError `notFound` if this parse is no longer waited for; `forbidden` for any caller but the parser
+ * @throws DomainError `notFound` if the document no longer waits for this parse
+ * @throws DomainError `forbidden` if the caller is not the parser
  */
 export async function beginDocument(
   { database }: Ports,

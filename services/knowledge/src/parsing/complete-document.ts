@@ -23,8 +23,9 @@ interface ParsedText {
 
 /**
  * Stores the parsed text, and a job that indexes the text.
- * @throws DomainError `invalid` for a text or page starts that cannot be stored; `notFound` if this parse is no longer waited for;
- * `forbidden` for any caller but the parser
+ * @throws DomainError `invalid` if the text or its page starts cannot be stored
+ * @throws DomainError `notFound` if the document no longer waits for this parse
+ * @throws DomainError `forbidden` if the caller is not the parser
  */
 export async function completeDocument(
   { database }: Ports,

@@ -8,7 +8,8 @@ const maxReasonCharacters = 500;
 
 /**
  * Marks a document as FAILED with a reason; a long reason is truncated.
- * @throws DomainError `notFound` if this parse is no longer waited for; `forbidden` for any caller but the parser
+ * @throws DomainError `notFound` if the document no longer waits for this parse
+ * @throws DomainError `forbidden` if the caller is not the parser
  */
 export async function failDocument(
   { database }: Ports,

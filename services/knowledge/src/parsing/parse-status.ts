@@ -17,7 +17,7 @@ import { endParsing, type Parse, queueParsing } from './queue-parsing.ts';
 
 type Waiting = Pick<KnowledgeDocument, 'id' | 'parseStatus'>;
 
-/** Inserts an uploaded file and queues it for parsing. @param waitMs `Ports.parseWaitMs` */
+/** Inserts an uploaded file and queues it for parsing. @param waitMs see `Ports.parseWaitMs` */
 export async function insertPending(
   db: TenantDb,
   upload: Omit<NewDocument, 'parseStatus'>,
@@ -30,8 +30,8 @@ export async function insertPending(
 }
 
 /**
- * Queues a FAILED document for parsing again. The caller must have locked it. Results of earlier parses no longer count.
- * @param waitMs `Ports.parseWaitMs`
+ * Queues a FAILED document for parsing again. The caller must have locked the document. Results of earlier parses no longer count.
+ * @param waitMs see `Ports.parseWaitMs`
  */
 export async function parseAgain(db: TenantDb, document: KnowledgeDocument, waitMs: number): Promise<void> {
   const version = document.version + 1;
@@ -39,7 +39,7 @@ export async function parseAgain(db: TenantDb, document: KnowledgeDocument, wait
   await queueParsing(db, { ...document, version }, waitMs);
 }
 
-/** Marks a document as PARSING. @throws DomainError `notFound` if this parse is no longer waited for */
+/** Marks a document as PARSING. @throws DomainError `notFound` if the document no longer waits for this parse */
 export async function beginParse(db: TenantDb, parse: Parse): Promise<KnowledgeDocument> {
   const document = await lockUnparsed(db, parse);
   await documentStore(db).writeStatus(document.id, { parseStatus: 'PARSING' });
@@ -48,7 +48,7 @@ export async function beginParse(db: TenantDb, parse: Parse): Promise<KnowledgeD
 
 /**
  * Stores the parsed text, which stays hidden until `finishParse`.
- * @throws DomainError `notFound` if this parse is no longer waited for
+ * @throws DomainError `notFound` if the document no longer waits for this parse
  */
 export async function storeParsed(db: TenantDb, parse: Parse, text: WrittenText): Promise<void> {
   const { id, version } = await lockUnparsed(db, parse);
@@ -85,7 +85,7 @@ export async function lockWaiting(db: TenantDb, parse: Parse): Promise<Knowledge
   return document && waits(document, parse) ? document : undefined;
 }
 
-/** Locks a document that waits for its text. @throws DomainError `notFound` if this parse is no longer waited for */
+/** Locks a document that waits for its text. @throws DomainError `notFound` if the document no longer waits for this parse */
 export async function lockUnparsed(db: TenantDb, parse: Parse): Promise<KnowledgeDocument> {
   const document = await lockWaiting(db, parse);
   if (!document || isParsed(document)) throw notFound('Document to parse', parse.documentId);

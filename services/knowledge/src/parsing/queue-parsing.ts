@@ -13,11 +13,11 @@ export interface Parse {
 export const watchKind = 'knowledge.watch-parsing';
 
 export interface WatchJob extends DocumentUploaded {
-  /** Number of times that the document's event was published. */
+  /** Number of times that the event `document.uploaded.v1` was published for this version. */
   published: number;
 }
 
-/** Queues a document that has just become PENDING, or has a new version. @param waitMs `Ports.parseWaitMs` */
+/** Queues a document that has just become PENDING, or has a new version. @param waitMs see `Ports.parseWaitMs` */
 export async function queueParsing(
   db: TenantDb,
   { id: documentId, knowledgeBaseId, version }: Pick<KnowledgeDocument, 'id' | 'knowledgeBaseId' | 'version'>,
@@ -26,7 +26,10 @@ export async function queueParsing(
   await publishAndWatch(db, { documentId, knowledgeBaseId, version, published: 1 }, waitMs);
 }
 
-/** Publishes a document's event and schedules the check of its parse. @param watch the job, which has already counted this event */
+/**
+ * Publishes the event that a document was uploaded, and schedules a job that checks the parse.
+ * @param watch the data of the job; its `published` already counts this event
+ */
 export async function publishAndWatch(db: TenantDb, watch: WatchJob, waitMs: number): Promise<void> {
   await outbox(db).append({
     topic: 'document-uploaded',

@@ -6,15 +6,16 @@ import { failParse, isParsed, lockWaiting } from './parse-status.ts';
 import { publishAndWatch, type WatchJob, watchKind } from './queue-parsing.ts';
 
 /**
- * How many times a document's event is published. By default, with waits that double, this takes about 16 hours: the parser may be down or
- * have a backlog.
+ * Maximum number of times that the event of an uploaded document is published. With the default waits, which double, this takes about 16
+ * hours, because the parser may be down or have a backlog.
  */
 const maxPublished = 6;
 const maxDelayMs = 2 ** 31 - 1;
 const tooLate = 'The file could not be parsed in time. Try again.';
 
 /**
- * Publishes a document's event again if the event or the parse may be lost. Finally fails the document, so that no document waits for ever.
+ * Publishes the event of an uploaded document again if the event or the parse may be lost. Finally fails the document, so that no document
+ * waits for ever.
  */
 export function watchJob(ports: Ports): JobDeclaration {
   return job<WatchJob>({

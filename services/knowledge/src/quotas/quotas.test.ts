@@ -6,7 +6,7 @@ import { tenantQuotas } from './quotas.ts';
 
 const caller = (tenantId: number): TenantCaller => ({ kind: 'user', tenantId, userId: 1, requestId: 'test' });
 
-/** A stub of identity with a plan; counts how often it was asked. */
+/** A stub of the identity service that returns a plan. It records for which tenants it was asked. */
 function identity(answer: () => Partial<GetTenantResponse>) {
   const asked: number[] = [];
   const clock = { ms: 0 };

@@ -11,8 +11,9 @@ export interface Quotas {
 }
 
 /**
- * Returns the tenant's quotas. @throws DomainError `unavailable` if identity does not respond, because no plan is assumed; `forbidden`:
- * `TENANT_SUSPENDED`, or `NO_TENANT` if it is deleted
+ * Returns the tenant's quotas.
+ * @throws DomainError `unavailable` if the identity service does not respond, because no default plan is assumed
+ * @throws DomainError `forbidden` with `TENANT_SUSPENDED` if the tenant is suspended, or with `NO_TENANT` if it is deleted
  */
 export type TenantQuotas = (caller: TenantCaller) => Promise<Quotas>;
 

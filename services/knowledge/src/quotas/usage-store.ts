@@ -63,7 +63,7 @@ export function usageStore(db: TenantDb) {
     /**
      * Changes the counters in the transaction that changes the rows.
      * @param quotas may be omitted for a change that only lowers counters; `unbounded` for changes that the operator causes
-     * @throws DomainError `invalid`: the plan has no room
+     * @throws DomainError `invalid` if the plan has no room for the change
      */
     async change(change: Partial<Usage>, quotas?: Quotas | 'unbounded'): Promise<void> {
       await ensureRow();

@@ -18,7 +18,7 @@ export interface FoundChunk {
   content: string;
   heading: string;
   page: number | null;
-  /** Cosine similarity. */
+  /** Cosine similarity of the chunk and the query. */
   score: number;
   /** The score for ranking; higher is better. */
   rank: number;
@@ -33,25 +33,25 @@ export interface ChunkSearch {
 }
 
 /**
- * How many results of the ranking by similarity are fused. Of the ranking by words, results up to half this rank are fused; chunks with the
- * same words share the mean of their ranks.
+ * Number of results of the ranking by similarity that enter the fused ranking. The ranking by words contributes half as many ranks; chunks
+ * with the same words share the mean of their ranks.
  */
 const ranked = 60;
 /** How many of a base's nearest chunks are also ranked by words. */
 const comparedByWords = 2_000;
 /**
- * How many candidates the index returns. Measured with a base that is a twelfth of a partition of 130,000 chunks: 240
- * found 0.94 of the best 20, half as many 0.91.
+ * Number of candidates that the index returns. Measured on a base with a twelfth of the 130,000 chunks in its partition: 240 candidates
+ * contained 94 % of the best 20 chunks, and 120 candidates contained 91 %.
  */
 const candidates = 240;
 /**
- * Number of entries that the index visits per scan step. Twice as many took a third longer for a base that is alone in its
- * partition, and found no more.
+ * Number of entries that the index visits per scan step. For a base that is alone in its partition, twice as many entries took a third
+ * longer and found no more chunks.
  */
 const atOnce = 400;
 /**
  * Constant of the reciprocal rank fusion. It is small, so that the first result of either ranking is always among the best five: at most
- * four chunks that occur in both rankings can reach its score. With the usual constant of 60, sixty chunks could.
+ * four chunks that occur in both rankings can reach its score. With the usual constant of 60, sixty chunks could reach it.
  */
 const fusionConstant = 1;
 
@@ -138,8 +138,8 @@ const fusedRanking = `
    GROUP BY id ORDER BY rank DESC, weight DESC, distance, id LIMIT cast(:topK AS integer)`;
 
 /**
- * Returns the SQL of a search. The result has no row if the base was deleted or has another model now, and one row without a chunk if
- * nothing was found. OFFSET 0 forces look-ups by key, because the planner may have no statistics of a new base.
+ * Returns the SQL of a search. The result has no row if the base was deleted or no longer has the model of the search, and one row without
+ * a chunk if nothing was found. OFFSET 0 forces look-ups by key, because the planner may have no statistics of a new base.
  */
 function statement(nearest: string, isFused: boolean): string {
   const matched = isFused ? matchedTerms : 'NULL';
@@ -176,14 +176,14 @@ const statements = {
   index: { cosine: statement(indexNearest, false), fused: statement(indexNearest, true) },
 };
 
-/** Compares all chunks of the base. Returns undefined if the base was deleted or has another model now. */
+/** Compares all chunks of the base. Returns undefined if the base was deleted or no longer has the model of the search. */
 export async function searchExactly(db: TenantDb, search: ChunkSearch): Promise<FoundChunk[] | undefined> {
   return (await run(db, search, 'exact'))?.chunks;
 }
 
 /**
  * Searches the HNSW index of the tenant's partition and sorts the results by exact distance. `isEnough` is false if the index stopped
- * before it found enough. Returns undefined as `searchExactly` does.
+ * before it found enough chunks. Returns undefined if the base was deleted or no longer has the model of the search.
  */
 export async function searchByIndex(
   db: TenantDb,
@@ -199,7 +199,7 @@ export async function useIndex({ knex }: TenantDb): Promise<void> {
   await rowsBy(knex)(`SELECT ${set.join(', ')}`, {});
 }
 
-/** Settings that force the plan that reads the index in order, whatever the planner estimates. */
+/** Settings that force the query plan that reads the index in order, whatever the planner estimates. */
 const indexSettings = {
   'hnsw.iterative_scan': 'relaxed_order',
   'hnsw.ef_search': atOnce,

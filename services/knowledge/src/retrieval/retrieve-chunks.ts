@@ -16,7 +16,11 @@ const question = z.object({
   mode: graphEnum<RetrievalMode>().default('COSINE'),
 });
 
-/** Finds the best chunks of one base. @throws DomainError `notFound` for an unknown base; the errors of `Embedder.embed` */
+/**
+ * Finds the best chunks of one base.
+ * @throws DomainError `notFound` if the base does not exist
+ * @throws the errors of `Embedder.embed`
+ */
 export async function retrieveChunks(
   ports: RetrievalPorts,
   request: TenantRequest,

@@ -24,9 +24,9 @@ export function failedSearches(metrics: Metrics): Ports['failedSearches'] {
 
 /**
  * Finds the best passages of several bases. All bases are searched at once, so that a base that does not respond does not delay the others.
- * Deleted bases are skipped; bases that fail or time out are skipped if another base succeeds. If all bases fail after the query was
+ * Deleted bases are skipped. A base that fails or times out is skipped if another base succeeds. If all bases fail after the query was
  * embedded at a cost, a result without passages is returned, so that the caller can count the usage.
- * @throws DomainError as `Embedder.embed`
+ * @throws the errors of `Embedder.embed`
  */
 export async function retrievePassages(
   ports: RetrievalPorts & Pick<Ports, 'log' | 'failedSearches'>,

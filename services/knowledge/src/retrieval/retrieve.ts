@@ -22,14 +22,14 @@ export interface Question {
 
 export type RetrievalPorts = Pick<Ports, 'database' | 'embedder' | 'exactLimit' | 'queues'>;
 
-/** Maximum attempts of a search. It has to be repeated if the base moves to another model meanwhile. */
+/** Maximum attempts of a search. A search must be repeated if the base moves to another model meanwhile. */
 const attempts = 3;
 /**
  * How long to wait for an aborted embedding to report its usage, in ms. An embedding that takes longer is still queued and has used
  * nothing.
  */
 const abortMs = 200;
-/** The ledger accepts 200 characters. A query that is embedded in pieces needs the rest for the number of each piece. */
+/** The ledger accepts ids of up to 200 characters. A query that is embedded in pieces needs the rest for the number of each piece. */
 const maxCallId = 190;
 
 export function retrieval(

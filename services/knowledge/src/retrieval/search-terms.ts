@@ -11,7 +11,7 @@ const maxPieces = 4;
 
 const sign = '[-_/.:+#‐‑‒–—−]';
 const letters = String.raw`[\p{L}\p{N}\p{M}]`;
-/** Words, including those joined by punctuation; and capitals before a number, as in `BC 1010`. */
+/** Matches words, including those joined by punctuation, and capitals followed by a number, as in `BC 1010`. */
 const tokens = new RegExp(
   String.raw`(?<!${letters})\p{Lu}{1,3} \p{N}{2,}(?!${letters})|${letters}+(?:${sign}${letters}+)*`,
   'gu',
@@ -69,7 +69,7 @@ function codeTerms(parts: readonly string[]): string[] {
     : [prefixes];
 }
 
-/** Returns all ways to join or separate consecutive pieces. */
+/** Returns all ways to join or separate the consecutive pieces of a code. */
 function groupings([first = '', ...more]: readonly string[]): string[][] {
   if (more.length === 0) return [[first]];
   return groupings(more).flatMap(([next = '', ...rest]) => [

@@ -11,7 +11,7 @@ type Enqueue = <Request extends CallerRequest, T>(
  * the number of the pool's connections. When too many calls of a tenant wait, further calls fail with `tooManyRequests`.
  */
 export interface WorkQueues {
-  /** Queues a whole search over up to five bases, which may wait for embeddings. */
+  /** Queues a whole search over up to five bases. The search may wait for embeddings. */
   search: Enqueue;
   /** Queues reads of one base during a search. */
   readBase: Enqueue;

@@ -28,8 +28,9 @@ const fileRefusals = ['UPLOAD_EMPTY', 'UPLOAD_TOO_LARGE', 'UPLOAD_TYPE_DIFFERS',
 
 /**
  * Confirms an upload. Checks the stored object rather than the declared facts. Bytes that arrive later are never parsed.
- * @throws DomainError `invalid` if the file is missing or refused, or the upload has ended; `notFound`: the base or the upload;
- * `unavailable` if the object store or identity does not respond
+ * @throws DomainError `invalid` if the file is missing or refused, or the upload has ended
+ * @throws DomainError `notFound` if the base or the upload does not exist
+ * @throws DomainError `unavailable` if the object store or the identity service does not respond
  */
 export async function confirmKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, parseWaitMs }: Ports,
@@ -55,7 +56,7 @@ export async function confirmKnowledgeDocumentUpload(
   const readStored = async () => {
     const stored = await storedFacts(files, objectStorageKey);
     if (stored) return stored;
-    await readUnused(); // throws another error if the upload has ended, which deletes the file
+    await readUnused(); // throws another error if the upload has ended, because its file was then deleted
     throw badRequest('Nothing has been uploaded to this key', 'UPLOAD_MISSING');
   };
   await readStored(); // a confirmation that comes before the PUT must not end the upload

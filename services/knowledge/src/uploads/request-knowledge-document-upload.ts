@@ -20,8 +20,10 @@ const wanted = z.object({
 
 /**
  * Returns a URL to upload a file to. Reserves the declared size until the upload is confirmed, refused or a day old.
- * @throws DomainError `invalid`, also if a quota is exceeded; `notFound`: the base; `tooManyRequests` if too many uploads are open;
- * `unavailable`
+ * @throws DomainError `invalid` if the input is malformed or a quota is exceeded
+ * @throws DomainError `notFound` if the base does not exist
+ * @throws DomainError `tooManyRequests` if too many uploads are open
+ * @throws DomainError `unavailable` if the identity service or the object store does not respond
  */
 export async function requestKnowledgeDocumentUpload(
   { database, objects, quotas: quotasOf, openUploads }: Ports,

@@ -17,8 +17,8 @@ interface SettleUpload {
 }
 
 /**
- * Schedules two jobs for an upload: one after its URL has expired, and one after no PUT can be in progress. So no scan for old uploads is
- * needed.
+ * Schedules two jobs for an upload. One runs after the URL has expired, the other when no PUT can be in progress any more. So no scan for
+ * old uploads is needed.
  */
 export async function settleLater(db: TenantDb, uploadId: number, objectKey: string): Promise<void> {
   const upload = { key: String(uploadId), data: { uploadId, objectKey } };
@@ -45,7 +45,9 @@ function uploadJob(kind: string, handler: (run: JobRun<SettleUpload>) => Promise
   });
 }
 
-/** Refuses an upload unless it can still be confirmed: it is open, and its file is as large as declared. */
+/**
+ * Calls `settleUpload` if an upload can no longer be confirmed: it was confirmed or refused, or its file is missing or larger than allowed.
+ */
 async function checkUpload(ports: Ports, run: JobRun<SettleUpload>): Promise<void> {
   const { uploadId, objectKey } = run.data;
   const upload = await ports.database.transact(run.tenantId, (db) => uploadStore(db).find(uploadId));
@@ -57,8 +59,8 @@ async function checkUpload(ports: Ports, run: JobRun<SettleUpload>): Promise<voi
 }
 
 /**
- * Deletes an object that was not confirmed, that arrived after its document was deleted, or that replaced the confirmed
- * one.
+ * Deletes an upload's object, unless the object was confirmed and its document still exists. An object that replaced the confirmed one is
+ * deleted too.
  */
 async function settleUpload({ database, objects }: Ports, { tenantId, data }: JobRun<SettleUpload>): Promise<void> {
   const { uploadId, objectKey } = data;

@@ -13,19 +13,20 @@ export const uploadTypes: readonly string[] = [
 export const maxUploadBytes = 20 * 2 ** 20;
 export const uploadUrlMs = 15 * 60_000;
 /**
- * Time in ms after the request during which a PUT that began before the URL expired may still run. An upload without a file after this time
- * is refused.
+ * A PUT that began before its URL expired may still run until this many ms after the upload was requested. An upload that has no file by
+ * the end of this time is refused.
  */
 export const mayArriveMs = 2 * uploadUrlMs;
 /**
- * Maximum number of a tenant's recent uploads (younger than `mayArriveMs`, confirmed or not), as a multiple of the maximum number of open
- * uploads. With the default of 100 open uploads the maximum is 400, above the 300 that one client may request in that time.
+ * Maximum number of a tenant's recent uploads, as a multiple of the maximum number of open uploads. An upload is recent, confirmed or not,
+ * until `mayArriveMs` after its request. With the default of 100 open uploads, 400 may be recent; one client may request at most 300 within
+ * `mayArriveMs`.
  */
 export const recentPerOpen = 4;
-/** Time in ms after which no PUT can be in progress and unconfirmed files are deleted. */
+/** Age of an upload, in ms, from which no PUT to its URL can still run. If the upload is not confirmed, its file is then deleted. */
 export const unconfirmedMs = 24 * 60 * 60_000;
 
-/** How much larger than declared a file may be: this many bytes, or an eighth if an eighth is more. */
+/** An upload's file may exceed its declared size by this many bytes, or by an eighth of the declared size if that is more. */
 const toleratedBytes = 256 * 2 ** 10;
 const toleratedShare = 1 / 8;
 
@@ -38,8 +39,8 @@ export function uploadType() {
 }
 
 /**
- * Returns the maximum size of an upload's file. @param declaredBytes null if an older version of the service, without that column, created
- * the upload
+ * Returns the maximum size of an upload's file.
+ * @param declaredBytes null if an older version of the service, which stored no declared size, created the upload
  */
 export function maxStoredBytes(declaredBytes: number | null): number {
   if (declaredBytes === null) return maxUploadBytes;
@@ -51,7 +52,7 @@ export function newUploadKey(tenantId: number, fileName: string): string {
   return `${tenantPrefix(tenantId)}uploads/${randomUUID()}/${safeName(fileName)}`;
 }
 
-/** Returns a segment of an object key that resembles a file name: letters and digits of any script, `.`, `_` and `-`. */
+/** Converts a file name to a segment of an object key: letters and digits of any script, `.`, `_` and `-`. */
 export function safeName(fileName: string): string {
   const plain = fileName
     .normalize('NFC')

@@ -20,14 +20,14 @@ export type NewUpload = Pick<Upload, 'knowledgeBaseId' | 'objectKey' | 'mimeType
 
 export function uploadStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<Upload>('knowledge_uploads').where({ tenantId });
-  /** Finds open uploads: they can still be confirmed, and their declared bytes count as storage. */
+  /** Finds open uploads. An open upload can still be confirmed, and its declared bytes count as used storage. */
   const open = () => mine().whereNull('documentId').whereNull('refusedAt');
   const refusal = { refusedAt: knex.raw('parley_now()') };
   return {
     /**
      * Opens an upload. The caller must hold the lock on the tenant's usage, so that concurrent requests do not exceed the limits. A
-     * confirmed upload counts while a PUT to its URL is possible, because a larger file may replace its file.
-     * @throws DomainError `tooManyRequests` if the tenant has `maxOpen` unconfirmed uploads, or `recentPerOpen` times as many recent
+     * confirmed upload counts as recent while a PUT to its URL is possible, because a larger file may replace its file.
+     * @throws DomainError `tooManyRequests` if the tenant has `maxOpen` unconfirmed uploads, or `recentPerOpen` times `maxOpen` recent
      * uploads
      */
     async open(upload: NewUpload, maxOpen: number): Promise<number> {
@@ -72,18 +72,24 @@ export function uploadStore({ knex, tenantId }: TenantDb) {
       await mine().where({ id }).update({ documentId });
     },
 
-    /** Ends an upload that is still open. It counts toward `maxOpen` until no PUT to its URL is possible. @returns whether it was open */
+    /**
+     * Refuses an upload if it is open. A refused upload counts toward `maxOpen` until no PUT to its URL is possible. @returns whether the
+     * upload was open
+     */
     async refuse(id: number): Promise<boolean> {
       return (await open().where({ id }).update(refusal)) > 0;
     },
 
-    /** Ends all open uploads of a base. @returns their object keys */
+    /** Refuses all open uploads of a base. @returns the object keys of these uploads */
     async refuseAll(knowledgeBaseId: number): Promise<string[]> {
       const refused = await open().where({ knowledgeBaseId }).update(refusal, ['objectKey']);
       return refused.map(({ objectKey }) => objectKey);
     },
 
-    /** Deletes the row of an unconfirmed upload. @returns the ETag of the object that a live document still needs */
+    /**
+     * Deletes the row of an upload if the upload is unconfirmed.
+     * @returns the ETag of the upload's object if the upload is confirmed and its document is not deleted; otherwise undefined
+     */
     async settle(id: number): Promise<string | undefined> {
       const unconfirmed = await mine().where({ id, documentId: null }).delete();
       if (unconfirmed > 0) return undefined;

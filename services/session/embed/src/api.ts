@@ -2,18 +2,18 @@ import { backoff } from './backoff.ts';
 import { asParleyError, fromGraphError, type GraphError, ParleyError } from './parley-error.ts';
 
 export interface ApiOptions {
-  /** An absolute URL. */
+  /** The URL of the GraphQL endpoint, which must be absolute. */
   endpoint: string;
   token: string;
   /** Called with each new token. */
   onToken: (token: string, expiresInMs: number) => void;
-  /** The session of the token. */
+  /** The session to which the token gives access. */
   sessionId: number;
   random?: (() => number) | undefined;
 }
 
 export interface CallOptions {
-  /** Makes the operation safe to repeat; it is retried while the network or the server fails. */
+  /** If given, the operation is safe to repeat, and is retried while the network or the server fails. */
   idempotencyKey?: string;
   /** Cancels the call. */
   signal: AbortSignal;
@@ -26,10 +26,10 @@ const refreshDocument = `mutation ($input: RefreshAvatarTokenInput!) {
 }`;
 
 const requestTimeoutMs = 30_000;
-/** With the backoff, attempts span about 15 seconds. */
+/** With the pauses between them, this many attempts span about 15 seconds. */
 const maxAttempts = 6;
 
-/** Creates the functions that call the mutations of one session, with a token that is refreshed when the API refuses it. */
+/** Creates functions that call the API for one session. The session's token is refreshed when the API refuses it. */
 export function createApi({ endpoint, sessionId, onToken, random, ...given }: ApiOptions) {
   let { token } = given;
   let refreshing: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
     const data = await post<{ refreshAvatarToken: { sessionId: number; avatarToken: string; expiresInMs: number } }>(
       refreshDocument,
       { input: { avatarToken: token } },
-      {}, // no token in a header: the input contains it
+      {}, // no token in a header, because the input contains the token
     ).catch((error: unknown) => {
       const { code, message } = asParleyError(error);
       throw code === 'UNAUTHENTICATED' ? new ParleyError('EXPIRED', message, { cause: error }) : error;
@@ -74,8 +74,9 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   }
 
   /**
-   * Replaces the token, unless it has already changed from `used`. Concurrent calls share one request.
-   * @throws ParleyError `EXPIRED` after the grace window, `BAD_REQUEST` when the session is no longer active.
+   * Refreshes the token, unless the token in use is no longer `used`. Concurrent calls share one request.
+   * @throws ParleyError `EXPIRED` if the old token expired too long ago to be refreshed
+   * @throws ParleyError `BAD_REQUEST` if the session is no longer active
    */
   function refresh(used: string): Promise<void> {
     if (used !== token) return Promise.resolve();
@@ -121,7 +122,7 @@ export function createApi({ endpoint, sessionId, onToken, random, ...given }: Ap
   };
 }
 
-/** Resolves after `ms`. @throws the signal's reason */
+/** Resolves after `ms`. @throws the signal's reason if the signal aborts first */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(done, ms);

@@ -6,8 +6,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Returns the pause after a number of consecutive failures. It doubles up to `maxMs`, and is shortened at random by up to half, so that
- * clients do not all return at the same time.
+ * Returns a function that computes the pause after a number of consecutive failures. The pause doubles with each failure up to `maxMs`. It
+ * is then shortened at random by up to half, so that clients do not all retry at the same time.
  */
 export function backoff({ firstMs, maxMs, random = Math.random }: BackoffOptions): (failures: number) => number {
   return (failures) => Math.min(maxMs, firstMs * 2 ** Math.max(0, failures - 1)) * (1 - random() / 2);

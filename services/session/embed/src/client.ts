@@ -21,24 +21,26 @@ export { ParleyError } from './parley-error.ts';
 export { createTranscript, type Transcript, type Turn } from './transcript.ts';
 
 export interface ConnectOptions {
-  /** `graphqlEndpoint` of `sdkStart`; in a browser also relative to the page. */
+  /** The `graphqlEndpoint` that `sdkStart` returned. In a browser, the URL may also be relative to the page. */
   endpoint: string;
-  /** `avatarToken` of `sdkStart`, or the newest one that `onToken` was given. */
+  /** The `avatarToken` that `sdkStart` returned, or the newest token that `onToken` received. */
   token: string;
   sessionId: number;
   /** Only events after this `eventId` are received. Default `0`: all events of the session. */
   after?: string;
-  /** Remaining lifetime of the token. Default: an hour, the lifetime of a token of `sdkStart`. */
+  /** Remaining lifetime of `token`, in ms. Default: one hour, the lifetime of a token that `sdkStart` has just returned. */
   tokenExpiresInMs?: number;
   onEvent?: (event: SessionEvent) => void;
   onState?: (state: State) => void;
-  /** Called with each refreshed token. Pass it to `connect` after a reload of the page. */
+  /** Called with each refreshed token and its lifetime. After a reload of the page, pass the newest token to `connect`. */
   onToken?: (token: string, expiresInMs: number) => void;
 }
 
 /**
- * The state of the connection: `connecting` at first, `open` while events arrive, `reconnecting` after a lost connection. Three states are
- * final: `ended` when the session ends, `failed` with an error, `closed` after `close()`.
+ * The state of the connection:
+ * - `connecting` at first, `open` when the server has accepted the token, `reconnecting` after a lost connection.
+ * - Three states are final: `ended` when the session has ended, `failed` after an error for which the client does not retry, `closed` after
+ *   `close()`.
  */
 export type State =
   | { name: 'connecting' | 'open' | 'ended' | 'closed' }
@@ -46,40 +48,45 @@ export type State =
   | { name: 'failed'; error: ParleyError };
 
 export interface SendOptions {
-  /** The id that the events of this turn will have. Default: a random one. */
+  /** The `clientTurnId` in the events of the turn that this message begins. Default: a random id. */
   clientTurnId?: string;
-  /** At most one message is stored for each key. Use the same key to retry a rejected call. Default: a random one. */
+  /** At most one message is stored for each key. To retry a call that was rejected, use its key again. Default: a random key. */
   idempotencyKey?: string;
 }
 
 export interface Ended {
   sessionId: number;
   durationSeconds: number;
-  /** Null if the session was not evaluated within about two seconds. */
+  /** The evaluation of the session; null if it took longer than about two seconds. */
   evaluation: { score: number; recommendation: string; summary: string; strengths: string[] } | null;
 }
 
-/** A conversation. Iteration yields every later event once; start it before the first `await`, so that no event is missed. */
+/**
+ * A conversation. Iterating over it yields each event that arrives after the iteration began, once. Begin the iteration before the first
+ * `await`, so that it misses no event.
+ */
 export interface Session extends AsyncIterable<SessionEvent> {
   readonly sessionId: number;
   readonly state: State;
-  /** The `eventId` of the last event received. */
+  /** The `eventId` of the last event received; before the first event, the option `after`. */
   readonly lastEventId: string;
   /**
-   * Sends a message, with retries while the network or the server fails. Resolves once the message is stored, which happens only once.
+   * Sends a message. Retries while the network or the server fails; the message is stored only once. Resolves when the message is stored.
    * @throws ParleyError
    */
   send(text: string, options?: SendOptions): Promise<{ clientTurnId: string }>;
-  /** Interrupts the running reply. Resolves to whether a reply was running. @throws ParleyError */
+  /** Interrupts the running reply. Resolves to true if a reply was running. @throws ParleyError */
   interrupt(): Promise<boolean>;
   /** Ends the conversation. @throws ParleyError */
   end(): Promise<Ended>;
   /**
-   * Calls a server that accepts the session's token as a bearer token, such as the voice service. After a 401 it refreshes the token and retries
-   * once. `init.headers` must be a plain object. @throws ParleyError when the token cannot be refreshed; the errors of `fetch`
+   * Calls a server that accepts the session's token as a bearer token, such as the voice service. After a 401 it refreshes the token and
+   * retries once. `init.headers` must be a plain object.
+   * @throws ParleyError if the token cannot be refreshed
+   * @throws the errors of the global `fetch`
    */
   fetch(url: string, init?: RequestInit): Promise<Response>;
-  /** Stops receiving events. The session itself continues; `connect` resumes it. */
+  /** Stops receiving events. The session continues on the server; call `connect` to receive its events again. */
   close(): void;
 }
 
@@ -95,8 +102,8 @@ const hourMs = 3_600_000;
 /** The close code that the server sends when a socket's token is refused or has expired. */
 const forbidden = 4_403;
 /**
- * Consecutive refusals of fresh tokens after which the session fails. A refusal does not count if the socket had
- * received an event or a pong: the server had accepted the token, and it has expired since.
+ * If this many fresh tokens are refused one after another, the session fails. A refusal does not count if the socket had received an event
+ * or a pong: the server had accepted the token, which then expired.
  */
 const maxRefusals = 3;
 
@@ -110,8 +117,8 @@ interface Page {
 const page = Object(globalThis) as Page;
 
 /**
- * Connects to a session that `sdkStart` has started. A lost connection resumes after the last received event, and the token is refreshed before
- * it expires or when it is refused. So every event arrives exactly once.
+ * Connects to a session that `sdkStart` has started. After a lost connection, receiving resumes after the last event. The token is
+ * refreshed before it expires, or when the server refuses it. Every event arrives exactly once.
  */
 export function connect(options: ConnectOptions): Session {
   const { sessionId, onEvent, onState, onToken, tokenExpiresInMs = hourMs } = options;
@@ -136,7 +143,7 @@ export function connect(options: ConnectOptions): Session {
     },
   });
 
-  /** Runs a callback of the page. Its error is reported to the page and does not stop the session. */
+  /** Runs a callback of the page. If the callback throws, the error is reported to the page, and the session continues. */
   function notify(callback: () => void): void {
     try {
       callback();
@@ -170,7 +177,8 @@ export function connect(options: ConnectOptions): Session {
     clearTimeout(refreshTimer);
     const ms = failures === 0 ? refreshAfterMs(lifetimeMs) : pauseAfter(failures + 4);
     refreshTimer = setTimeout(() => {
-      // After a final refusal the old token stays valid for a while; the next call or the closing socket reports the error.
+      // If the API finally refuses to refresh the token, the token remains valid for a while. The error is then reported by the next call,
+      // or when the server closes the socket.
       api.refresh(api.token()).catch((error: unknown) => {
         if (asParleyError(error).isPassing && !isOver()) refreshBefore(lifetimeMs, failures + 1);
       });
@@ -184,7 +192,7 @@ export function connect(options: ConnectOptions): Session {
     notify(() => onEvent?.(event));
   }
 
-  /** Ends the pause when the device is online again. */
+  /** Ends the pause before the next connection. Called when the device is online again. */
   function reconnectNow(): void {
     wake.abort();
   }
@@ -205,7 +213,11 @@ export function connect(options: ConnectOptions): Session {
     }
   }
 
-  /** Handles the end of a stream. @returns the error to reconnect after. @throws an error that ends the session */
+  /**
+   * Decides what follows the end of a stream.
+   * @returns the error to report while the client reconnects, and whether the server refused the token
+   * @throws an error after which the session fails, unless the error is passing
+   */
   async function recover(end: Exclude<StreamEnd, { completed: true }>, used: string, refusals: number) {
     const error = 'error' in end ? end.error : new ParleyError('NETWORK', end.reason || 'The connection was lost');
     const isRefused = error.code === 'UNAUTHENTICATED' || ('closeCode' in end && end.closeCode === forbidden);
@@ -246,7 +258,7 @@ export function connect(options: ConnectOptions): Session {
         const { error, isRefused } = await recover(end, used, refusals);
         if (isRefused) refusals += 1;
         else enter({ name: 'reconnecting', error });
-        // The first refusal means that the token expired: reconnect at once with the refreshed one.
+        // The first refusal means that the token expired: reconnect at once with the refreshed token.
         if (!isRefused || refusals > 1) await rest(Math.max(error.retryAfterMs, pauseAfter(failures)));
       } catch (thrown) {
         const error = asParleyError(thrown);
@@ -279,7 +291,7 @@ export function connect(options: ConnectOptions): Session {
       return data.interruptSession;
     },
     async end() {
-      // The caller gets the result even if the `ended` event closes this session first.
+      // This call has its own signal: the caller gets the result even if the `ended` event arrives first and closes this session.
       const data = await api.call<{ sdkEndSession: Ended }>(
         endDocument,
         { input: { sessionId } },

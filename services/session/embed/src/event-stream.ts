@@ -9,14 +9,14 @@ export interface EventStreamOptions<Data> {
   variables: object;
   /** Called when the server has accepted the token. */
   onOpen: () => void;
-  /** Called for each pong: the server has kept the socket open after it accepted the token. */
+  /** Called when a pong arrives, which shows that the server still accepts the token. */
   onPong: () => void;
   onData: (data: Data) => void;
-  /** Closes the socket. */
+  /** Ends the stream and closes the socket when it aborts. */
   signal: AbortSignal;
 }
 
-/** How a stream ended: after its last event, with an error of the subscription, or because its socket closed. */
+/** How a stream ended: the subscription completed, the subscription failed with an error, or the socket closed. */
 export type StreamEnd = { completed: true } | { error: ParleyError } | { closeCode: number; reason: string };
 
 interface Message {
@@ -24,7 +24,7 @@ interface Message {
   payload?: unknown;
 }
 
-/** After this time without an answer the connection counts as lost. */
+/** Time in ms to wait for the server's first message, or for any message after a ping. After this time the connection counts as lost. */
 const answerTimeoutMs = 12_000;
 const pingMs = 20_000;
 const subscriptionId = '1';
@@ -32,7 +32,10 @@ const subscriptionId = '1';
 /** The close code for a connection that the client gives up; servers never send it. */
 const lost = 4_999;
 
-/** Reads one subscription on its own WebSocket by the protocol graphql-transport-ws. Resolves when it has ended; never rejects. */
+/**
+ * Reads one subscription on its own WebSocket by the protocol graphql-transport-ws. Resolves when the subscription has ended; never
+ * rejects.
+ */
 export function readEventStream<Data>(options: EventStreamOptions<Data>): Promise<StreamEnd> {
   const { url, token, query, variables, onOpen, onPong, onData, signal } = options;
   const { promise, resolve } = Promise.withResolvers<StreamEnd>();
@@ -49,7 +52,7 @@ export function readEventStream<Data>(options: EventStreamOptions<Data>): Promis
     timer = setTimeout(() => end({ closeCode: lost, reason: 'The server does not answer' }), answerTimeoutMs);
   }
 
-  /** Schedules a ping; a missing pong is the only sign of a connection that broke silently. */
+  /** Schedules a ping. If a connection breaks without a close, a missing pong is the only sign. */
   function pingLater(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {

@@ -1,19 +1,22 @@
 interface EventBase {
-  /** `<ms>-<n>`; increases within a session. */
+  /** The event's id, in the form `<ms>-<n>`. The ids increase within a session. */
   eventId: string;
   sessionId: number;
-  /** ISO 8601. */
+  /** Time of the event, in ISO 8601. */
   occurredAt: string;
 }
 
 interface TurnEvent extends EventBase {
-  /** The `clientTurnId` of the message; null for a greeting. */
+  /** The `clientTurnId` of the message that began the turn; null for a greeting. */
   clientTurnId: string | null;
-  /** Index of the message that is answered; 0 for a greeting. */
+  /** Index of the message that the turn answers; 0 for a greeting. */
   turnIndex: number;
 }
 
-/** A piece of a reply. The first piece of a higher `attempt` replaces all earlier pieces. */
+/**
+ * A piece of a reply. If a reply is generated again, `attempt` is higher: the first piece of the new attempt replaces all pieces of earlier
+ * attempts.
+ */
 export interface AiResponseChunkEvent extends TurnEvent {
   __typename: 'AiResponseChunkEvent';
   attempt: number;
@@ -34,7 +37,7 @@ export interface ToolCallEvent extends TurnEvent, ToolCall {
   attempt: number;
 }
 
-/** A passage of a document that the model was given for the reply. */
+/** A document passage that was sent to the model for the reply. */
 export interface Citation {
   documentId: number;
   documentName: string;
@@ -61,9 +64,9 @@ export interface AiResponseEvent extends TurnEvent {
 /** A turn that ended without a reply. */
 export interface TurnFailedEvent extends TurnEvent {
   __typename: 'TurnFailedEvent';
-  /** `MODEL_UNAVAILABLE`, `TURN_TIMEOUT`, … */
+  /** An error code, such as `MODEL_UNAVAILABLE` or `TURN_TIMEOUT`. */
   code: string;
-  /** A message for users; `message` in the GraphQL schema. */
+  /** A message to show to the person. The GraphQL schema names this field `message`. */
   failure: string;
 }
 
@@ -72,7 +75,7 @@ export interface SessionStatusEvent extends EventBase {
   status: 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
 }
 
-/** An event of a session. A newer server may send other types; ignore them. */
+/** An event of a session. A newer server may send types that are not listed here; ignore them. */
 export type SessionEvent =
   | AiResponseChunkEvent
   | ToolCallEvent

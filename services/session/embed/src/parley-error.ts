@@ -1,7 +1,7 @@
 export interface ParleyErrorDetails {
-  /** The API's reason, e.g. `BAD_REQUEST_FIELDS`, if it gave one. */
+  /** The reason in the API's response, e.g. `BAD_REQUEST_FIELDS`; undefined if the response has none. */
   reason?: string | undefined;
-  /** How long the API asks the client to wait. */
+  /** Time in ms for which the API asks the client to wait before a retry. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
@@ -10,8 +10,11 @@ export interface ParleyErrorDetails {
 const passing = ['NETWORK', 'UNAVAILABLE', 'TOO_MANY_REQUESTS'];
 
 /**
- * Why a request or a session failed. `code` is a code of the API (`BAD_REQUEST`, `FORBIDDEN`, `UNAUTHENTICATED`, …), `NETWORK` when no
- * response arrived, or `EXPIRED` when the token can no longer be refreshed, so that the page's server has to start a new session.
+ * Reports why a request or a session failed. `code` can be:
+ * - a code of the API: `BAD_REQUEST`, `FORBIDDEN`, `UNAUTHENTICATED`, …
+ * - `NETWORK` if no response arrived
+ * - `EXPIRED` if the token can no longer be refreshed; the page's server must then start a new session
+ * - `CLOSED` for a call that was interrupted because its session was closed
  */
 export class ParleyError extends Error {
   readonly code: string;

@@ -3,7 +3,7 @@ import type { AiResponseEvent, Citation, SessionEvent, ToolCall } from './events
 const sessionStatuses = ['PENDING', 'ACTIVE', 'ENDED', 'EXPIRED'];
 const callStatuses = ['STARTED', 'SUCCEEDED', 'FAILED', 'CANCELLED'];
 
-/** Validates an event. Returns undefined for a type or value that this client does not know; a newer server may send unknown ones. */
+/** Validates an event. Returns undefined if its type or a value is unknown to this client; a newer server may send such events. */
 export function readEvent(event: SessionEvent): SessionEvent | undefined {
   if (event.__typename === 'SessionStatusEvent') return sessionStatuses.includes(event.status) ? event : undefined;
   if (typeof event.turnIndex !== 'number') return undefined;
@@ -22,7 +22,7 @@ export function readEvent(event: SessionEvent): SessionEvent | undefined {
   }
 }
 
-/** Keeps the valid fields of a stored reply and drops the others, because the text can be shown without them. */
+/** Keeps the valid citations and tool calls of a stored reply and drops the others, because the text can be shown without them. */
 function readMessage(message: Partial<AiResponseEvent['message']> | null | undefined): AiResponseEvent['message'] {
   const { citations, toolCalls } = message ?? {};
   return {

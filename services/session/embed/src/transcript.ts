@@ -3,7 +3,7 @@ import { readEvent } from './read-event.ts';
 
 /** One message and its reply, or a greeting. */
 export interface Turn {
-  /** Unique in its session. */
+  /** Identifies the turn within its session. */
   readonly key: string;
   readonly turnIndex: number;
   readonly clientTurnId: string | null;
@@ -16,7 +16,7 @@ export interface Turn {
   toolCalls: ToolCall[];
   citations: Citation[];
   structuredContent: unknown;
-  /** Why there is no reply. */
+  /** Why the turn has no reply; undefined if it did not fail. */
   failure: { code: string; message: string } | undefined;
   /** Time of the turn's last event, in ISO 8601. */
   occurredAt: string;
@@ -25,9 +25,11 @@ export interface Turn {
 export interface Transcript {
   /** Turns in the order of their messages. */
   readonly turns: readonly Turn[];
-  /** The status in the last status event; ACTIVE before the first. */
+  /** The status in the last status event; ACTIVE before the first status event. */
   readonly status: SessionStatusEvent['status'];
-  /** Applies the next event; unknown types are ignored. @returns the changed turn, if the event belongs to one */
+  /**
+   * Applies the next event. Events of unknown types are ignored. @returns the turn that the event changed; undefined if it changed no turn
+   */
   take(event: SessionEvent): Turn | undefined;
 }
 
@@ -75,7 +77,7 @@ export function createTranscript(kept: readonly Turn[] = []): Transcript {
       turn.occurredAt = event.occurredAt;
       if (event.__typename === 'AiResponseEvent') finish(turn, event);
       else if (event.__typename === 'TurnFailedEvent') {
-        // The text of a failed reply that was already shown stays.
+        // If a part of the failed reply was already shown, its text is kept.
         turn.state = 'failed';
         turn.failure = { code: event.code, message: event.failure };
         turn.toolCalls = turn.toolCalls.map(asEnded);
@@ -99,7 +101,7 @@ function finish(turn: Turn, { text, interrupted, message }: AiResponseEvent): vo
   turn.structuredContent = message.structuredContent;
 }
 
-/** Marks a call that is still running when its turn ends as cancelled. */
+/** Returns a call of a turn that has ended: as cancelled if it is still running, otherwise unchanged. */
 function asEnded(call: ToolCall): ToolCall {
   return call.callStatus === 'STARTED' ? { ...call, callStatus: 'CANCELLED' } : call;
 }

@@ -31,7 +31,7 @@ function event(n: number, text = `piece ${n} `): object {
   };
 }
 
-/** Creates a session that records its events and states. */
+/** Connects to a session and records its events and states. */
 function join(t: ExecutionContext, endpoint: string, options: Partial<ConnectOptions> = {}) {
   const events: SessionEvent[] = [];
   const states: State[] = [];

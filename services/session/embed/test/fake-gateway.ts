@@ -27,7 +27,7 @@ export interface Follower {
 
 type Respond = (call: Call, response: ServerResponse) => object | undefined;
 
-/** Creates a server with the gateway's protocols, for failures that a test cannot cause in a real gateway. */
+/** Creates a server that speaks the gateway's protocols. Tests use it for failures that they cannot cause in a real gateway. */
 export async function fakeGateway(
   t: ExecutionContext,
   respond: Respond,
@@ -94,7 +94,7 @@ export async function fakeGateway(
     endpoint: `http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`,
     calls,
     followers,
-    /** Resolves when the condition holds. It is checked after every message and request. */
+    /** Resolves when `holds` returns true. It is called at once, and again after every message and request. */
     until(holds: () => boolean): Promise<void> {
       return new Promise((resolve) => {
         const check = () => holds() && resolve();
@@ -102,7 +102,7 @@ export async function fakeGateway(
         check();
       });
     },
-    /** Waits for the nth subscription, from 1. */
+    /** Waits for the nth subscription. The first one is 1. */
     async follower(n: number): Promise<Follower> {
       await this.until(() => followers.length >= n);
       return followers[n - 1] as Follower;

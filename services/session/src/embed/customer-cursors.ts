@@ -14,8 +14,8 @@ export interface CustomerOfTenant {
 export type CustomerCursors = ReturnType<typeof createCustomerCursors>;
 
 /**
- * Cursors of the customer queries: a session id signed for one customer of one tenant. The first key signs, all keys
- * verify.
+ * Makes and reads cursors of a customer's list of sessions. A cursor is a session id that is signed for one customer of one tenant. The
+ * ring's first key signs; a cursor signed with any of its keys is valid.
  */
 export function createCustomerCursors(ring: KeyRing) {
   const keys = ring.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', 'parley session cursor', 32)));
@@ -38,7 +38,10 @@ export function createCustomerCursors(ring: KeyRing) {
       return Buffer.concat([id, macOf(key, customer, id)]).toString('base64url');
     },
 
-    /** @throws DomainError `invalid` if the cursor was not made for this customer */
+    /**
+     * Returns the session id of a cursor.
+     * @throws DomainError `invalid` if the cursor was not made for this customer
+     */
     readCursor(customer: CustomerOfTenant, cursor: string): number {
       const bytes = Buffer.from(cursor, 'base64url');
       const [id, mac] = [bytes.subarray(0, idBytes), bytes.subarray(idBytes)];

@@ -11,13 +11,13 @@ import type { Session } from '../session.ts';
 import { sessionStore } from '../session-store.ts';
 import type { CustomerOfTenant } from './customer-cursors.ts';
 
-/** A page of a customer's sessions, newest first. Only selected fields are read. */
+/** A page of a customer's sessions, newest first. It has only the ids; the sessions are read if the query selects their fields. */
 export interface CustomerPage extends CustomerOfTenant {
   sessionIds: number[];
   hasNextPage: boolean;
 }
 
-/** A session of the page. */
+/** A session on a page of a customer's sessions. */
 export interface CustomerEdge {
   sessionId: number;
   cursor: string;
@@ -32,7 +32,10 @@ const customerPage = customer.extend({
 const defaultFirst = 20;
 const maxInt = 2_147_483_647;
 
-/** Lists a page of a customer's sessions. @throws DomainError `invalid`, also for a cursor of another customer or tenant */
+/**
+ * Lists a page of a customer's sessions. @throws DomainError `invalid` if an argument is invalid, or the cursor belongs to another customer
+ * or tenant
+ */
 export async function listCustomerSessions(
   { database, cursors }: Ports,
   { caller: { tenantId } }: TenantRequest,
@@ -57,8 +60,8 @@ export function countCustomerSessions(
 }
 
 /**
- * Reads sessions in the order of `ids`. Every id must exist; sessions are never deleted.
- * @throws DomainError `invalid` with reason `ANSWER_TOO_LARGE` if they exceed the answer budget
+ * Reads sessions in the order of `ids`. Each id must exist; an id that was read before does, because sessions are never deleted.
+ * @throws DomainError `invalid` with reason `ANSWER_TOO_LARGE` if the sessions exceed the answer budget
  */
 export async function listSessionsByIds(
   { database }: Ports,
@@ -70,7 +73,10 @@ export async function listSessionsByIds(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Sums the usage of all the customer's sessions, including active ones. @throws DomainError `invalid` */
+/**
+ * Sums the usage of all sessions of a customer, including active ones. @throws DomainError `invalid` if the customer's identifier is
+ * malformed
+ */
 export async function customerUsage(
   { database, lookUpQueue }: Ports,
   { caller: { tenantId }, signal }: TenantRequest,

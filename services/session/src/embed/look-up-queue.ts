@@ -3,9 +3,9 @@ import { fairQueue } from '@parley/kernel/queues/fair-queue';
 export type LookUpQueue = ReturnType<typeof lookUpQueue>;
 
 /**
- * Queues queries whose cost grows with a customer's data: two at once, one per tenant, so that most database
- * connections stay free for conversations.
- * @returns a function that queues and runs `work`; the signal aborts the wait
+ * Creates a queue for queries whose cost grows with a customer's data. No more than two queries run at once, and no more than one per
+ * tenant, so that most database connections stay free for conversations.
+ * @returns a function that queues and then runs `work`; if the signal aborts, the function stops waiting
  */
 export function lookUpQueue() {
   const queue = fairQueue({ inFlight: 2, shares: { tenant: { inFlight: 1 } } });

@@ -9,10 +9,12 @@ import { sessionStore } from '../session-store.ts';
 import { invalidToken } from './embed-tokens.ts';
 
 /**
- * Exchanges a token that is about to expire, or has expired within the grace window, for a new one with the full
- * lifetime, for the same session, tenant and hosted avatar. The old token stays valid until it expires.
- * @throws DomainError `unauthenticated`, the same error for every invalid token and every deleted session; `invalid`:
- * the session is not active; `forbidden` (TENANT_SUSPENDED)
+ * Exchanges a token for a new one. The token may have expired, but not longer ago than the grace window allows. The new token has the full
+ * lifetime, and the same session, tenant and hosted avatar. The old token remains valid until it expires.
+ * @throws DomainError `unauthenticated` if the token is invalid, or its session or tenant does not exist; the error is the same in each
+ * case
+ * @throws DomainError `invalid` if the session is not active
+ * @throws DomainError `forbidden` with reason `TENANT_SUSPENDED` if the tenant is suspended
  */
 export async function refreshAvatarToken(
   ports: Ports,

@@ -9,14 +9,14 @@ import { requireOwnSession } from '../require-own-session.ts';
 import type { Session } from '../session.ts';
 import { sessionStore } from '../session-store.ts';
 
-/** Delays after the end at which to look for the evaluation, in ms; a model takes seconds. */
+/** Times in ms after the session's end at which its evaluation is looked up. The model that evaluates takes seconds. */
 const lookAfterMs = [0, 100, 300, 700, 1_300, 1_900];
 const evaluationTimeoutMs = 2_000;
 
 /**
- * Ends the session of the caller's token like `endSession`, and waits up to two seconds for the evaluation; `evaluation` is null if it is
- * not stored by then. A session that had already ended is returned at once.
- * @throws DomainError `forbidden` for another session's token
+ * Ends the session of the caller's token, as `endSession` does, and waits up to two seconds for the evaluation. `evaluation` is null if it
+ * is not stored within this time. If the session had already ended, the result is returned at once.
+ * @throws DomainError `forbidden` if the token belongs to another session
  */
 export async function sdkEndSession(
   ports: Ports,
@@ -40,7 +40,7 @@ function durationSeconds({ startedAt, endedAt }: Session): number {
   return Math.max(0, Math.round((endedAt.getTime() - startedAt.getTime()) / 1_000));
 }
 
-/** Failures to read the evaluation are not errors: the session has ended regardless. */
+/** Looks up the evaluation of a session. Errors are only logged, because the session has ended even if its evaluation cannot be read. */
 async function findEvaluation(
   { evaluation, log }: Ports,
   { id: sessionId, judged }: Session,

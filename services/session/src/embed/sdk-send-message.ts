@@ -6,7 +6,8 @@ import { sendMessage } from '../send-message.ts';
 
 /**
  * Sends a message in the session of the caller's token.
- * @throws DomainError `forbidden` for another session's token; the errors of `sendMessage`
+ * @throws DomainError `forbidden` if the token belongs to another session
+ * @throws the errors of `sendMessage`
  */
 export async function sdkSendMessage(
   ports: Ports,

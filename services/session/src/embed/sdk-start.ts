@@ -33,9 +33,11 @@ const personaFields = ['agentName', 'personaPrompt', 'position'] as const;
 const defaultName = 'Assistant';
 
 /**
- * Starts a session for a browser, which receives only the returned token. The agent's greeting is the first turn. If
- * the effect key was already used, returns its session with a new token.
- * @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: the tenant was just deleted
+ * Starts a session for a browser. The browser receives only the token that is returned. The session's first turn is the agent's greeting.
+ * If an earlier call with the same effect key has started a session, returns that session with a new token.
+ * @throws DomainError `invalid` if the input is invalid
+ * @throws DomainError `notFound` if the agent does not exist
+ * @throws DomainError `forbidden` with reason `NO_TENANT` if the tenant was just deleted
  */
 export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkStartInput): Promise<SdkStartResult> {
   const given = parseInput(newEmbed, withoutNulls(input));
@@ -63,7 +65,10 @@ export async function sdkStart(ports: Ports, request: TenantRequest, input: SdkS
   return startResult(ports, session, resolved);
 }
 
-/** @throws DomainError `invalid`: neither an agent nor a persona, or both */
+/**
+ * Returns the agent, or the persona, that the input names.
+ * @throws DomainError `invalid` if the input names neither an agent nor a persona, or names both
+ */
 function agentOf(given: NewEmbed): ResolveEmbedAgentRequest {
   const { agentId, agentName = defaultName, personaPrompt, position = defaultName, useCase, voiceTier } = given;
   if (agentId === undefined) {

@@ -1,24 +1,26 @@
 import type { LinkedIdentity } from '@parley/protos/parley/action/v1/action';
 
-/** The person a session talks to, as verified by the identity provider. */
+/** The person who uses a session, as verified by the identity provider. */
 export interface VerifiedIdentity {
-  /** The person's permanent subject at the provider. */
+  /** The provider's permanent identifier of the person. */
   subject: string;
   /** Null if the provider has not verified an email. */
   email: string | null;
   fullname: string | null;
-  /** The person's company. */
+  /** Name of the person's company; null if the provider returned none. */
   company: string | null;
-  /** The person's subjects in products of the provider; at most one per product. */
+  /** The person's identifiers in products of the provider; at most one for each product. */
   products: LinkedIdentity[];
-  /** Set until all tickets of the call that identified the person are exchanged. A retry of that call continues from here. */
+  /**
+   * The progress of the call that identified the person; unset when all its tickets are exchanged. A retry of the call continues from here.
+   */
   unfinished?: Unfinished;
 }
 
 export interface Unfinished {
-  /** The hash, in hexadecimal, of the person's ticket, which can no longer be exchanged. */
+  /** SHA-256 hash, in hexadecimal, of the ticket that identified the person. This ticket was used up. */
   ticketSha256: string;
-  /** Products whose tickets in that call can no longer be exchanged. */
+  /** Products whose tickets in the unfinished call can no longer be exchanged. */
   products: string[];
 }
 

@@ -15,7 +15,10 @@ import { type VerifiedIdentity, withProduct } from './verified-identity.ts';
 const maxTickets = 10;
 /** Maximum products linked to one person, over all calls. */
 const maxProducts = 20;
-/** Maximum tickets per session, accepted or refused. For more tickets the tenant's server has to start another session. */
+/**
+ * Maximum number of tickets per session that the provider accepts or refuses. To exchange more, the tenant's server must start another
+ * session.
+ */
 const maxExchanges = 50;
 const ticketText = text(4_096);
 const tickets = z.object({
@@ -31,16 +34,18 @@ const tickets = z.object({
     .optional(),
 });
 
-/** Timeout of one exchange in ms, longer than identity's own timeout for the provider. */
+/** Timeout, in ms, for the exchange of one ticket. It is longer than the timeout of identity's own call to the provider. */
 const exchangeTimeoutMs = 15_000;
 
 /**
- * Exchanges the person's tickets at the identity provider one by one, and stores each result. Workflows see the results from the session's
- * next turn. If a ticket is refused or the provider is unavailable, earlier results remain. The call can then be retried with the same
- * ticket of the person and with new tickets in place of refused ones.
- * @throws DomainError `forbidden` for another session's token; `invalid` if the session is not active or too many products are linked, or
- * with reason `TICKET_REFUSED` or `IDP_ONE_NOT_CONFIGURED`; `tooManyRequests` after `maxExchanges` tickets; `unavailable` if the provider
- * does not respond
+ * Exchanges tickets at the identity provider: first the ticket of the person, then one for each linked product. Each result is stored at
+ * once, and workflows see it from the session's next turn. If an exchange fails, the call can be repeated: with the same ticket of the
+ * person, and with a new ticket for each product whose ticket was refused.
+ * @throws DomainError `forbidden` if the token belongs to another session
+ * @throws DomainError `invalid` if the session is not active or too many products are linked, or with reason `TICKET_REFUSED` or
+ * `IDP_ONE_NOT_CONFIGURED`
+ * @throws DomainError `tooManyRequests` if the session has used up its `maxExchanges` tickets
+ * @throws DomainError `unavailable` if the provider does not respond
  */
 export async function verifyIdpIdentity(
   ports: Ports,
@@ -82,7 +87,7 @@ export async function verifyIdpIdentity(
   return { sessionId, subject, email, fullname, company, linkedProducts: products.map(({ product }) => product) };
 }
 
-/** Products that were linked before stay linked if the person is the same. */
+/** Returns the session's identity for a person. If the session already had the same person, linked products stay linked. */
 function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): VerifiedIdentity {
   const { subject, verifiedEmail, fullname, company } = person;
   return {
@@ -94,7 +99,10 @@ function identityOf(person: ProviderPerson, before: VerifiedIdentity | null): Ve
   };
 }
 
-/** @throws DomainError `invalid`: a concurrent call has identified another person */
+/**
+ * Returns the identity if the call with this ticket is still the one that identified the person.
+ * @throws DomainError `invalid` if a concurrent call has identified another person
+ */
 function sameCall(identity: VerifiedIdentity | null, ticketSha256: string): VerifiedIdentity {
   if (identity?.unfinished?.ticketSha256 === ticketSha256) return identity;
   throw badRequest('Another call has verified an identity for this session meanwhile', 'TICKET_REFUSED');
@@ -120,7 +128,10 @@ async function change(
   );
 }
 
-/** Exchanges one ticket. The ticket is counted before the provider is called, so that concurrent calls cannot exceed the limit. */
+/**
+ * Exchanges one ticket. The ticket is counted before the provider is called, so that concurrent calls together cannot exceed
+ * `maxExchanges`.
+ */
 async function exchange(
   { database, identity }: Ports,
   { caller, signal }: TenantRequest,
@@ -135,7 +146,7 @@ async function exchange(
       { caller, signal, timeoutMs: exchangeTimeoutMs, expectedErrors: ['invalid', 'tooManyRequests'] },
     )
     .catch(async (error: unknown) => {
-      // The provider has not decided, so the ticket may be sent again.
+      // The provider has neither accepted nor refused the ticket, so the ticket does not count and may be sent again.
       await database.transact(tenantId, (db) => sessionStore(db).releaseTicket(sessionId));
       throw error;
     });

@@ -21,7 +21,7 @@ import { type SyncJob, syncKind } from './sync-job.ts';
 /** Interval in ms at which a waiting delivery checks whether its tenant is still suspended. */
 const suspendedRetryMs = 30_000;
 
-/** The longest pause between two attempts, even if a receiver asks for a longer one. */
+/** The longest pause, in ms, between two attempts of a delivery. It also limits the pause that a receiver asks for. */
 const longestPauseMs = 2 * 60 * 60_000;
 
 export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs }: SessionConfig): JobDeclaration {
@@ -30,8 +30,8 @@ export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs
     gauge: { name: 'parley_session_sync_running', help: 'Evaluations that are just being posted' },
     concurrency: sync.atOnce,
     perTenantLimit: sync.perTenant,
-    // Outages of other services are not counted as failures of the receiver; only the delivery's own failures end the
-    // job.
+    // If a service that is needed is unavailable, the job is retried without an attempt being counted. Only failed attempts end the
+    // delivery.
     retry: 'untilDone',
     leaseMs,
     stopGraceMs,
@@ -39,7 +39,7 @@ export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs
   });
 }
 
-/** Makes one attempt. If the attempt fails, the job runs again later, until the delivery's time is over. */
+/** Makes one attempt to deliver an evaluation. If the attempt fails, the job runs again later, until the time for retries is over. */
 async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const request = serviceRequest('session', tenantId, `sync-${data.sessionId}`, signal);
@@ -77,12 +77,12 @@ async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   });
 }
 
-/** Counts the attempt; the first one creates the delivery. @returns undefined if there is nothing to post */
+/** Begins an attempt: counts it, and creates the delivery if it is the first. @returns undefined if there is nothing to post */
 function begin({ database, sync }: Ports, tenantId: number, data: SyncJob, { url }: GetExternalSyncResponse) {
   return database.transact(tenantId, async (db) => {
     const store = syncDeliveryStore(db);
-    // Without a URL no delivery is created. If the URL was removed after the delivery was created, the attempt fails
-    // with `URL_MISSING`.
+    // If the agent has no URL, no delivery is created. If the URL was removed after the delivery was created, the attempt fails with
+    // `URL_MISSING`.
     const found = url === '' ? await store.findOf(data.sessionId) : undefined;
     const delivery = url === '' ? found : await store.ensure(data, `msg_${randomUUID()}`, sync.settings.giveUpMs);
     if (delivery?.status !== 'PENDING') return undefined;
@@ -94,11 +94,14 @@ function begin({ database, sync }: Ports, tenantId: number, data: SyncJob, { url
 function pauseMs({ sync }: Ports, failures: number, { retryAfterMs = 0 }: Failure): number {
   const { firstRetryMs } = sync.settings;
   const pause = backoff({ firstMs: firstRetryMs, maxMs: longestPauseMs, jitter: true });
-  // Each pause is four times as long as the one before: 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, 2 h, …
+  // By default, each pause is about four times as long as the one before: 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, then always 2 h.
   return Math.min(longestPauseMs, Math.max(pause(2 * failures - 1), retryAfterMs));
 }
 
-/** Prepares a webhook with the current secret and mapping. Rejects if another service is unavailable; that does not count as an attempt. */
+/**
+ * Prepares a webhook with the current secret and mapping. Rejects if another service is unavailable; a rejection does not count as an
+ * attempt.
+ */
 async function prepare(
   ports: Ports,
   request: TenantRequest,
@@ -113,7 +116,10 @@ async function prepare(
   return { body: body.json, key };
 }
 
-/** @returns the key, or an error kind if the secret is missing or unusable */
+/**
+ * Finds the key to sign with.
+ * @returns the key, or an error kind if the secret is missing or unusable
+ */
 async function keyOf({ identity }: Ports, { caller, signal }: TenantRequest, name: string): Promise<Buffer | string> {
   if (name === '') return 'SECRET_MISSING';
   try {
@@ -140,7 +146,7 @@ async function bodyOf(
   const payload = payloadOf(session, evaluation, ownerId);
   if (schemaConfigJson === '') return { json: JSON.stringify(payload) };
   const mapping = JSON.parse(schemaConfigJson) as Mapping;
-  // The mapping may have been saved before paths were validated.
+  // The mapping may contain an invalid path, because paths were not always validated when a mapping was saved.
   if (Object.values(mapping).some((path) => pathProblem(path) !== undefined)) return { error: 'MAPPING_INVALID' };
   try {
     return { json: await ports.sync.mapper.map({ mapping, payload }, { tenantId, signal }) };

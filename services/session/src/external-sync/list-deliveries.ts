@@ -19,7 +19,10 @@ const page = z.object({
     .nullish(),
 });
 
-/** Lists deliveries, newest first. For an absent agent or another tenant's, the list is empty. @throws DomainError `invalid` */
+/**
+ * Lists an agent's deliveries, newest first. The list is empty if the agent does not exist or belongs to another tenant. @throws
+ * DomainError `invalid` if an argument is invalid
+ */
 export async function listDeliveries(
   { database, sync }: Pick<Ports, 'database' | 'sync'>,
   { caller }: TenantRequest,

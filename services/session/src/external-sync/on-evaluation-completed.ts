@@ -4,7 +4,10 @@ import type { EvaluationCompleted } from '@parley/protos/parley/evaluation/v1/ev
 import type { Ports } from '../ports.ts';
 import { appendSync } from './sync-job.ts';
 
-/** Only appends a job, because the agent's settings decide whether anything is posted, and another service has them. */
+/**
+ * Appends a job that may post the evaluation. The job and not this handler decides, because the agent's settings must be read from another
+ * service.
+ */
 export function onEvaluationCompleted({ database }: Pick<Ports, 'database'>): Handler<EvaluationCompleted> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     database.transact(tenantId, (db) => once(db, 'session', id, () => appendSync(db, { sessionId, agentId })));

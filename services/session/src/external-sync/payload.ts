@@ -1,7 +1,10 @@
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { Session } from '../session.ts';
 
-/** Returns the object that is posted or mapped; README.md has an example. All attempts of a delivery have the same object. */
+/**
+ * Returns the object that is posted, or from which a mapping makes the posted object; README.md has an example. It is the same in all
+ * attempts of a delivery.
+ */
 export function payloadOf(session: Session, evaluation: Evaluation, ownerId: number | undefined) {
   const { id, agentId, clientExternalId, metadata, status, startedAt, endedAt } = session;
   const { score, recommendation, summary, strengths, weaknesses, generatedAt, createdAt } = evaluation;

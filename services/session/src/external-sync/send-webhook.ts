@@ -6,11 +6,11 @@ import type { SyncPorts } from './sync-ports.ts';
 
 export interface Failure {
   kind: 'failed';
-  /** An error kind, or `HTTP` and a status. Never contains text of the receiver. */
+  /** An error kind, or `HTTP` followed by a status. Never contains text that the receiver sent. */
   error: string;
-  /** Whether the delivery ends without another attempt. */
+  /** Whether this failure ends the delivery, so that there is no further attempt. */
   isFinal?: boolean;
-  /** The receiver's `Retry-After`, in ms. */
+  /** The pause, in ms, that the receiver asks for in `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -24,7 +24,10 @@ export interface Webhook {
   signal: AbortSignal;
 }
 
-/** Posts once. The outcome depends on the status alone; the response body is not read. @throws the signal's reason */
+/**
+ * Posts a webhook once. The outcome depends only on the response's status; the body is not read. @throws the signal's reason if the signal
+ * aborts
+ */
 export async function sendWebhook(
   { outbound, clock, settings }: Pick<SyncPorts, 'clock' | 'settings'> & { outbound: Pick<Outbound, 'stream'> },
   { url, id, body, key, signal }: Webhook,
@@ -42,7 +45,7 @@ export async function sendWebhook(
     return {
       kind: 'failed',
       error: `HTTP ${status}`,
-      isFinal: status === 410, // Standard Webhooks: the receiver has unsubscribed
+      isFinal: status === 410, // Standard Webhooks: with this status, the receiver unsubscribes
       retryAfterMs: retryAfterMs(answer.headers['retry-after'], clock().getTime()),
     };
   } catch (error) {

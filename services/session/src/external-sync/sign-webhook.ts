@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto';
 const prefix = 'whsec_';
 
 /**
- * Returns the signing key of a secret: the decoded base64 after `whsec_` (the format of Standard Webhooks), or the
- * bytes of a text without this prefix. Undefined if the base64 is invalid or empty.
+ * Returns the signing key of a secret. A secret with the prefix `whsec_` has the format of Standard Webhooks: its key is the decoded base64
+ * after the prefix. The key of another secret is its bytes. Undefined if the base64 is invalid or empty.
  */
 export function webhookKey(secret: string): Buffer | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);
@@ -14,7 +14,7 @@ export function webhookKey(secret: string): Buffer | undefined {
   return isBase64 && key.length > 0 ? key : undefined;
 }
 
-/** Returns the headers of Standard Webhooks. */
+/** Returns the headers of a webhook as in Standard Webhooks: its id, its time and its signature. */
 export function webhookHeaders(
   { id, timestamp, body }: { id: string; timestamp: Date; body: string },
   key: Buffer,

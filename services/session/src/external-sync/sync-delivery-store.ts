@@ -9,7 +9,10 @@ import type { SyncJob } from './sync-job.ts';
 
 const columns = columnsOf(syncDeliveries);
 
-/** Filters a list that starts with the newest; so `before` selects smaller ids. */
+/**
+ * Selects deliveries from a list that starts with the newest one. `before` is an id: only deliveries with smaller ids, which are older, are
+ * selected.
+ */
 export interface DeliveryFilter {
   agentId?: number | undefined;
   status?: SyncStatus | undefined;
@@ -17,7 +20,9 @@ export interface DeliveryFilter {
   before?: number | undefined;
 }
 
-/** Old deliveries are deleted after every 100th that ends, so a tenant may exceed its limit by this many. */
+/**
+ * A tenant's old deliveries are deleted after each 100th delivery has ended. So a tenant may have this many more deliveries than its limit.
+ */
 const trimmedEvery = 100;
 
 export function syncDeliveryStore(db: TenantDb) {
@@ -47,7 +52,7 @@ export function syncDeliveryStore(db: TenantDb) {
       return found;
     },
 
-    /** @throws DomainError `notFound` */
+    /** @throws DomainError `notFound` if there is no such delivery */
     async lock(id: number): Promise<SyncDelivery> {
       const [found] = await rows<SyncDelivery>(
         `SELECT ${columns} FROM sync_deliveries WHERE tenant_id = :tenantId AND id = :id FOR UPDATE`,
@@ -57,7 +62,7 @@ export function syncDeliveryStore(db: TenantDb) {
       return found;
     },
 
-    /** Counts the attempt before anything is sent, so that attempts of dead processes count too. */
+    /** Counts an attempt. It is called before the webhook is sent, so that the attempt counts even if the process dies. */
     async countAttempt(id: number): Promise<void> {
       await rows(
         'UPDATE sync_deliveries SET attempts = attempts + 1, next_attempt_at = NULL WHERE tenant_id = :tenantId AND id = :id',
@@ -65,7 +70,7 @@ export function syncDeliveryStore(db: TenantDb) {
       );
     },
 
-    /** Counts a failed attempt. @returns the number of consecutive failures, and the time in ms in which more attempts may be made */
+    /** Counts a failed attempt. @returns the number of consecutive failures, and the remaining time for more attempts in ms */
     async countFailure(id: number, error: string): Promise<{ failures: number; leftMs: number }> {
       const [counted] = await rows<{ failures: number; leftMs: number }>(
         `UPDATE sync_deliveries SET failures = failures + 1, last_error = :error WHERE tenant_id = :tenantId AND id = :id
@@ -84,8 +89,8 @@ export function syncDeliveryStore(db: TenantDb) {
     },
 
     /**
-     * Ends a delivery. After every 100th, or every `kept`th if that is less, also deletes the tenant's oldest ended
-     * deliveries beyond `kept`.
+     * Ends a delivery. If its id is a multiple of 100, or of `kept` if `kept` is smaller, also deletes the tenant's oldest ended
+     * deliveries, so that `kept` remain.
      */
     async finish(id: number, status: 'DELIVERED' | 'FAILED', kept: number): Promise<void> {
       await rows(
@@ -112,7 +117,7 @@ export function syncDeliveryStore(db: TenantDb) {
       );
     },
 
-    /** Resets the delivery to PENDING under the same webhook id. */
+    /** Makes the delivery PENDING, whatever its status, and allows attempts for `forMs`. The webhook id stays the same. */
     async restart(id: number, forMs: number): Promise<SyncDelivery> {
       const [restarted] = await rows<SyncDelivery>(
         `UPDATE sync_deliveries SET status = 'PENDING', failures = 0, next_attempt_at = parley_now(), finished_at = NULL,
@@ -124,7 +129,7 @@ export function syncDeliveryStore(db: TenantDb) {
       return restarted;
     },
 
-    /** Lists deliveries, newest first. */
+    /** Lists deliveries, newest first. Those that ended more than `days` days ago are omitted. */
     async list({ agentId, status, first, before }: DeliveryFilter, days: number): Promise<SyncDelivery[]> {
       const query = knex('sync_deliveries')
         .select(knex.raw(columnsWithin(db, syncDeliveries)))
@@ -142,7 +147,7 @@ export function syncDeliveryStore(db: TenantDb) {
       await rows('DELETE FROM sync_deliveries WHERE tenant_id = :tenantId', { tenantId });
     },
 
-    /** Deletes up to `maxRows` deliveries that ended on or before `day`. @returns whether none of these remain */
+    /** Deletes up to `maxRows` deliveries that ended on or before `day`. @returns true if no such deliveries remain */
     async deleteUntil(day: string, maxRows: number): Promise<boolean> {
       const deleted = await rows(
         `DELETE FROM sync_deliveries WHERE tenant_id = :tenantId AND id = ANY (ARRAY (

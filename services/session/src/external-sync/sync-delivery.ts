@@ -2,7 +2,7 @@ import { column, type RowOf, table } from '@parley/postgres/database/table';
 
 export type SyncStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
 
-/** The state of the delivery of one session's evaluation. Neither requests nor responses are stored. */
+/** The table of deliveries, one for each evaluated session whose evaluation is posted. It stores neither requests nor responses. */
 export const syncDeliveries = table('sync_deliveries', {
   id: column<number>(),
   agentId: column<number>(),
@@ -10,9 +10,9 @@ export const syncDeliveries = table('sync_deliveries', {
   /** The webhook id, the same in every attempt. */
   webhookId: column<string>(),
   status: column<SyncStatus>(),
-  /** Attempts begun, including the running one. */
+  /** Number of attempts that have begun, including a running one. */
   attempts: column<number>(),
-  /** Why the last attempt failed: a kind, or `HTTP` and a status. */
+  /** Why the last attempt failed: an error kind, or `HTTP` and a status. */
   lastError: column<string | null>(),
   nextAttemptAt: column<Date | null>(),
   createdAt: column<Date>(),

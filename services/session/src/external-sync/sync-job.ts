@@ -1,7 +1,7 @@
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 
-/** Posts the evaluation of one session. */
+/** The data of a job that posts the evaluation of one session. */
 export interface SyncJob {
   sessionId: number;
   agentId: number;
@@ -9,7 +9,10 @@ export interface SyncJob {
 
 export const syncKind = 'session.external-sync';
 
-/** Appends the job. Its key is the session's id, so that a session has only one attempt at a time. */
+/**
+ * Appends a job that posts the evaluation of a session. The job's key is the session's id, so that only one attempt per session runs at a
+ * time.
+ */
 export async function appendSync(db: TenantDb, data: SyncJob): Promise<void> {
   await jobs(db).append<SyncJob>({ kind: syncKind, key: String(data.sessionId), data });
 }

@@ -723,8 +723,8 @@ export type Mutation = {
   /** Starts an embedded session, from the server of an embedding application. The agent greets first. */
   sdkStart: SdkStartResult;
   /**
-   * Returns a new session token for a token that is about to expire, or has expired within the last 10 minutes. All other tokens get the same
-   * UNAUTHENTICATED. BAD_REQUEST if the session is no longer active.
+   * Returns a new session token for a token that is about to expire, or has expired within the last 10 minutes. Every other token gets the
+   * same UNAUTHENTICATED error. BAD_REQUEST if the session is no longer active.
    */
   refreshAvatarToken: RefreshAvatarTokenResult;
   /**
@@ -739,8 +739,8 @@ export type Mutation = {
   /** Like `endSession`, in an embedded session. Returns the evaluation if it is finished within two seconds. */
   sdkEndSession: SdkEndSessionResult;
   /**
-   * Transcribes a clip, like `POST /stt` of the voice service, which accepts avatar tokens. BAD_REQUEST names the invalid field of the clip;
-   * UNAVAILABLE if no transcription is available at the moment.
+   * Transcribes a clip, as `POST /stt` of the voice service does for clients with an avatar token. BAD_REQUEST names the invalid field of the
+   * clip; UNAVAILABLE if no transcription is available at the moment.
    */
   transcribeSpeech: TranscribeSpeechResultDto;
   /** Starts a conversation with an active agent. The agent sends its greeting if it has a greeting and no workflow. */
@@ -817,8 +817,8 @@ export type MutationRequestStudyKitExportArgs = {
 export type Subscription = {
   __typename?: 'Subscription';
   /**
-   * Events of one session in order, from now on. With `after`, events after that id are replayed first. Events are kept for an hour; `0`
-   * replays all kept events.
+   * Events of one session in order, from now on. With `after`, events after that id are replayed first; `0` replays all kept events. Chunks
+   * and tool calls are kept for an hour, all other events as long as the session.
    */
   sessionEvents: SessionEvent;
 };

@@ -1,10 +1,9 @@
 import type { Migration } from '@parley/postgres/database/types';
 
 /**
- * Adds a function that returns the newest messages of a session, up to a given exchange. If sessions have hundreds of
- * messages on average, the planner underestimates how many rows match, and would read and sort a whole long session by
- * a bitmap scan. The plan within the function cannot do that: it follows `messages_by_exchange` for as many rows as are
- * wanted.
+ * Adds a function that returns the newest messages of a session, up to a given exchange. If sessions have hundreds of messages on average,
+ * the planner underestimates how many rows match, and would read and sort a whole long session by a bitmap scan. The plan within the
+ * function always follows the index `messages_by_exchange`, for as many rows as are wanted.
  */
 export const newestMessages: Migration = {
   name: '007-newest-messages',

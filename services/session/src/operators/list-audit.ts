@@ -17,7 +17,7 @@ const page = z.object({
   before: z.int32().check(rule((value) => (value < 0 ? 'must not be negative' : undefined))),
 });
 
-/** Lists audit entries, newest first. @returns `next`: the id of the last entry if there are more */
+/** Lists audit entries, newest first. @returns `next`: the id of the last entry that is returned, if more entries follow */
 export async function listAudit(
   { database }: Pick<Ports, 'database'>,
   caller: Caller,

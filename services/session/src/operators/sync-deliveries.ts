@@ -38,8 +38,8 @@ const page = z.object({
 
 /**
  * Lists deliveries, newest first.
- * @returns `next`: the id of the last one if there are more.
- * @throws DomainError `invalid`, `notFound`
+ * @returns `next`: the id of the last delivery that is returned, if more deliveries follow
+ * @throws DomainError `invalid` if the input is invalid; `notFound` if the tenant does not exist
  */
 export async function listSyncDeliveries(
   ports: Ports,
@@ -56,9 +56,8 @@ export async function listSyncDeliveries(
 }
 
 /**
- * Sends a delivery again, whatever its status. If an attempt is running, the delivery is sent again only if that
- * attempt fails.
- * @throws DomainError `notFound`
+ * Sends a delivery again, whatever its status. If an attempt is running, the delivery is sent again only if that attempt fails.
+ * @throws DomainError `notFound` if the tenant or the delivery does not exist
  */
 export async function redeliverSync(
   ports: Ports,
@@ -72,7 +71,7 @@ export async function redeliverSync(
     const { agentId, sessionId, status, attempts } = await store.lock(id);
     const restarted = await store.restart(id, ports.sync.settings.giveUpMs);
     await audit(db, request.caller, { action: 'redeliver', facts: { delivery: id, sessionId, status, attempts } });
-    // The new job replaces the one that waits for a later attempt.
+    // The new job replaces the job that waits for a later attempt.
     await jobs(db).removeQueued(syncKind, String(sessionId));
     await appendSync(db, { sessionId, agentId });
     return restarted;

@@ -8,8 +8,8 @@ import type { Ports } from '../ports.ts';
 const maxBase64Characters = 5_600_000;
 
 /**
- * The clips that voice accepts at `/stt`. Checked here too, so that refused clips are not sent and every problem names
- * its field.
+ * Describes the clips that voice accepts at `/stt`. The clip is checked before voice is called, so that a refused clip is not sent and
+ * every problem names its field.
  */
 const clip = z.object({
   audioBase64: z.string().check(rule(audioProblem)),
@@ -24,8 +24,9 @@ const clip = z.object({
 
 /**
  * Transcribes a clip at the voice service, with a token of the caller's tenant.
- * @throws DomainError `invalid` for a clip that voice does not accept; `tooManyRequests`; `unavailable` if voice is down, too slow, or has
- * no transcription
+ * @throws DomainError `invalid` if voice does not accept the clip
+ * @throws DomainError `tooManyRequests` if too many clips of the tenant wait, or voice refuses further requests
+ * @throws DomainError `unavailable` if voice is down, too slow, or has no transcription, or if too many clips of all tenants wait
  */
 export async function transcribeSpeech(
   { tokens, transcribe }: Ports,

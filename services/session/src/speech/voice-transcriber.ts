@@ -27,8 +27,8 @@ const faultsOfClip = new Set([400, 413, 415]);
 
 /**
  * Creates a transcriber that calls `/stt` of the voice service.
- * @param atOnce maximum clips in flight, at most half of them for one tenant; each clip takes up to 12 MB of memory.
- * Twice as many clips may wait; tenants take turns.
+ * @param atOnce maximum clips in flight, at most half of them for one tenant; each clip takes up to 12 MB of memory. Twice as many clips
+ * may wait; tenants are served in rotation.
  */
 export function voiceTranscriber(voice: UnitHttp, atOnce: number): Transcriber {
   const queue = fairQueue({
@@ -47,7 +47,7 @@ export function voiceTranscriber(voice: UnitHttp, atOnce: number): Transcriber {
   };
 }
 
-/** Converts a refusal of the voice service. Its messages are safe to show to clients. */
+/** Converts a refusal of the voice service to an error. The service's messages are safe to show to clients. */
 function refusalOf(answer: UnitHttpAnswer): DomainError {
   const { status } = answer;
   const { success, data } = refusal.safeParse(jsonOf(answer));

@@ -1,9 +1,11 @@
-/** In seconds: the overlap of adjacent pieces, and the range in which the best position of the next piece is searched. */
+/** Length of a piece, in seconds; adjacent pieces overlap by half of it. */
 const windowSeconds = 0.03;
+/** Range in seconds in which the best position of the next piece is searched. */
 const seekSeconds = 0.012;
 
 /**
- * Makes speech `factor` times as long without changing its pitch (overlap-add, each piece at the position that best fits the previous).
+ * Makes speech `factor` times as long without changing its pitch (overlap-add: each piece is taken from the position that best fits the
+ * previous piece).
  * @param factor 1 returns the same samples.
  */
 export function stretch(samples: Int16Array, sampleRate: number, factor: number): Int16Array {

@@ -18,7 +18,7 @@ export function wavHeader({ sampleRate, channels }: PcmFormat, bytes?: number): 
   header.writeUInt32LE(bytes === undefined ? unknownSize : 36 + bytes, 4);
   header.write('WAVEfmt ', 8);
   header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20); // PCM
+  header.writeUInt16LE(1, 20); // the code of PCM
   header.writeUInt16LE(channels, 22);
   header.writeUInt32LE(sampleRate, 24);
   header.writeUInt32LE(sampleRate * channels * 2, 28);

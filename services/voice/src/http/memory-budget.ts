@@ -3,8 +3,9 @@ import { DomainError, unavailable } from '@parley/kernel/errors';
 /** The share of the memory budget that one request holds. */
 export interface MemoryShare {
   /**
-   * Reserves bytes. @throws DomainError `tooManyRequests` if the tenant or address has used up its share; `unavailable` if the whole budget
-   * is used up
+   * Reserves bytes.
+   * @throws DomainError `tooManyRequests` if the request's tenant or address has used up its share; `unavailable` if the whole budget is
+   * used up
    */
   take(bytes: number): void;
   giveBack(bytes: number): void;

@@ -18,7 +18,8 @@ export class HttpRefusal extends Error {
 
 /**
  * Reads a JSON object and reports its bytes to `take` as they arrive. If `optional`, a missing body is an empty object.
- * @throws HttpRefusal for another type, size or content; DomainError `unavailable` if the budget is used up
+ * @throws HttpRefusal if the body is larger than `maxBytes`, or is not a JSON object of the type `application/json`
+ * @throws the error of `take`, e.g. if the memory budget is used up
  */
 export async function readJsonBody(
   request: IncomingMessage,

@@ -21,7 +21,7 @@ export async function sendAudio(
     if (!response.headersSent) {
       response.setHeader('content-type', contentType);
       response.setHeader('cache-control', 'no-store');
-      response.setHeader('x-accel-buffering', 'no'); // nginx would hold the audio back
+      response.setHeader('x-accel-buffering', 'no'); // without this header, nginx would buffer the audio
       response.writeHead(200);
     }
     for (const block of blocksOf(part)) await write(response, block, stallTimeoutMs);
@@ -66,7 +66,7 @@ async function write(response: ServerResponse, block: Buffer | string, stallTime
   const stalled = delay(stallTimeoutMs, undefined, { signal: over.signal, ref: false }).then(() => {
     throw new HttpRefusal(408, 'The client has stopped reading');
   });
-  stalled.catch(() => undefined); // rejects when aborted below
+  stalled.catch(() => undefined); // `stalled` rejects when `over` aborts below
   try {
     if (!response.destroyed) await Promise.race([ready, stalled]);
   } finally {

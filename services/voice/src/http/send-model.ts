@@ -5,7 +5,7 @@ import { HttpRefusal } from './read-body.ts';
 
 /**
  * Sends the file of a model, or the one range of it that was requested. Clients may cache it for a day.
- * @param stallMs maximum time in ms without the client reading
+ * @param stallMs maximum time in ms during which the client reads nothing
  * @throws HttpRefusal 416 if the range is not in the file
  */
 export async function sendModel(

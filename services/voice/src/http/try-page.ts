@@ -24,7 +24,7 @@ const policy = [
 export const tryPaths = Object.keys(files);
 
 export interface TryPage extends Part {
-  /** @param path one of `tryPaths` */
+  /** Sends a file of the page. @param path one of `tryPaths` */
   send(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -121,7 +121,7 @@ export function voiceServer(
     response.setHeader('x-request-id', requestId);
     response.setHeader('x-content-type-options', 'nosniff');
     allowOrigin(request, response);
-    // Node fires this when no written byte was sent within this time.
+    // Node's socket timeout fires when no written byte was sent within this time.
     response.once('prefinish', () => response.socket?.setTimeout(config.stallTimeoutMs));
     const span = tracer.startSpan('voice request', { kind: SpanKind.SERVER, root: true, attributes: { route } });
     const inRequest = (work: () => void) =>
@@ -167,7 +167,7 @@ export function voiceServer(
   async function answerPost(route: ThrottledRoute, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const post = posts[route];
     const { claims, refusal } = readToken(request);
-    // A unit that calls for a client is throttled like this client, by the client address in the unit's token.
+    // If a unit calls on behalf of a client, the client's limit applies. The unit's token contains the client's address.
     const behind = claims?.audience === 'voice' ? claims.clientIp : undefined;
     const address = behind ?? clientIp(request);
     await throttle(route, address, claims?.tenantId);
@@ -218,7 +218,7 @@ export function voiceServer(
   function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (response.destroyed) return;
     if (response.headersSent) return cutOff(response, error);
-    // The unread rest of a body would be parsed as the next request.
+    // On a connection that stays open, the unread rest of the body would be parsed as the next request.
     if (!request.complete) response.setHeader('connection', 'close');
     const { status, code, message } = refusalOf(error);
     if (status === 429 || status === 503) response.setHeader('retry-after', status === 429 ? '60' : '5');

@@ -1,6 +1,6 @@
 import { sentenceEnds } from './sentence-ends.ts';
 
-/** Minimum length of pieces after the first, so that many short sentences do not cause as many calls. */
+/** Minimum length of pieces after the first. It prevents a call for each of many short sentences. */
 export const shortestPiece = 200;
 
 /**

@@ -8,7 +8,7 @@ import type { SpeechTask, SpeechTaskAnswer } from './espeak-task.ts';
 
 interface SynthesisEvent {
   type: string;
-  /** The position in ms. */
+  /** The event's position in the audio, in ms. */
   audio_position: number;
   id?: string;
 }
@@ -18,19 +18,21 @@ interface EspeakWorker {
   readonly samplerate: number;
   /** @returns 0 if the voice exists */
   set_voice(name: string): number;
-  /** @param take returns true to stop */
+  /** Synthesizes SSML. @param take gets the samples and events; returns true to stop the synthesis */
   synthesize(ssml: string, take: (samples: Int16Array | null, events: SynthesisEvent[]) => boolean): void;
 }
 
-/** Words per minute at the usual rate, and the bounds that eSpeak NG supports. */
+/** Words per minute at the usual rate. */
 const usualRate = 175;
+/** Lowest rate that eSpeak NG supports, in words per minute. */
 const lowestRate = 80;
+/** Highest rate that eSpeak NG supports, in words per minute. */
 const highestRate = 450;
 
 /** Languages for which eSpeak NG uses another code. */
 const otherNames: Record<string, string> = { zh: 'cmn', no: 'nb' };
 
-// Typed as string, so that the compiler does not require the optional package.
+// The package name has the type `string`, so that the compiler does not require the optional package.
 const espeakPackage: string = '@echogarden/espeak-ng-emscripten';
 const { default: load } = await import(espeakPackage);
 const { eSpeakNGWorker: Worker } = await load();

@@ -8,7 +8,7 @@ import type { Speaker } from '../speech.ts';
 import { escapeXml, plainSsml } from '../ssml.ts';
 import type { SpeechTask, SpeechTaskAnswer } from './espeak-task.ts';
 
-/** The optional package, under GPL-3.0. */
+/** The optional package that contains eSpeak NG, under the licence GPL-3.0. */
 export const espeakPackage = '@echogarden/espeak-ng-emscripten';
 
 export interface EspeakOptions {

@@ -73,7 +73,7 @@ export function googleListener({ url = 'https://speech.googleapis.com', key, cal
     );
     const read = clipAnswer.safeParse(jsonOf('speech provider', answer));
     if (!read.success) throw unreadable('speech provider', read.error);
-    // Silence gives no results; any other shape, such as an error with status 200, is not a transcript.
+    // Silence is a response without results. If such a response has other content, e.g. an error with status 200, it is not a transcript.
     const isOther =
       read.data.results.length === 0 && (read.data.error !== undefined || read.data.audioContent !== undefined);
     if (isOther) throw unreadable('speech provider', new Error('the answer is no transcript'));
@@ -95,8 +95,8 @@ const refusalShape = z.object({
 });
 
 /**
- * Reports whether a refusal is the client's fault. `INVALID_ARGUMENT` is, unless it has a reason such as `API_KEY_INVALID`: reasons concern
- * keys, projects or billing.
+ * Reports whether a refusal is the client's fault. `INVALID_ARGUMENT` is the client's fault if it has no reason. Reasons such as
+ * `API_KEY_INVALID` concern keys, projects or billing.
  */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);

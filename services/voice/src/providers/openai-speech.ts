@@ -72,7 +72,9 @@ const refusalShape = z.object({
   }),
 });
 
-/** Reports whether a refusal is the client's fault. `invalid_request_error` is, unless it concerns the model or the key. */
+/**
+ * Reports whether a refusal is the client's fault. `invalid_request_error` is the client's fault, unless it concerns the model or the key.
+ */
 function isClientFault(refusal: unknown): boolean {
   const read = refusalShape.safeParse(refusal);
   if (!read.success) return false;

@@ -15,8 +15,8 @@ export interface ProviderRequest {
 }
 
 /**
- * Calls a provider within the limits and returns the response body. The bytes of the body are charged to the request's memory as they
- * arrive.
+ * Calls a provider within the limits of time and size, and returns the response body. The bytes of the body are charged to the request's
+ * memory as they arrive.
  */
 export type ProviderCall = (url: string, request: ProviderRequest, asking: Asking) => Promise<Buffer>;
 
@@ -81,7 +81,7 @@ function refusal(what: string, status: number, isDueToOurClient: boolean): Domai
   return unavailable(`The ${what} is not available at the moment; try again in a while`, cause);
 }
 
-/** Parses the JSON of a response. @throws DomainError `unavailable` for anything else */
+/** Parses the JSON of a response. @throws DomainError `unavailable` if the response is not JSON */
 export function jsonOf(what: string, body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

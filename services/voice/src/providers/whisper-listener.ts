@@ -9,7 +9,7 @@ import { isWav, wav } from '../audio/wav.ts';
 import type { ClipRequest, Listener } from '../speech.ts';
 
 export interface WhisperOptions {
-  /** The files that `scripts/ear` installs. */
+  /** The folder that contains the files installed by `scripts/ear`. */
   folder: string;
   timeoutMs: number;
 }

@@ -45,8 +45,8 @@ export interface DescribeToolsRequest {
   /** At most 20 tools. */
   tools: ToolRef[];
   /**
-   * Time limit in ms. Tools of a connector that has not responded by then are missing. 0: this service's own limit, which is also the
-   * maximum.
+   * Time limit in ms. Tools of a connector that does not respond within this time are missing. 0: this service's own limit, which is also
+   * the maximum.
    */
   timeLimitMs: number;
 }
@@ -69,7 +69,7 @@ export interface ToolDescription {
   name: string;
   /** Description of the tool, truncated to 8,000 characters; may be empty. */
   description: string;
-  /** JSON Schema of the arguments; empty if there is none and any object is valid. */
+  /** JSON Schema of the arguments. Empty if the tool has no schema; it then accepts any object. */
   inputSchemaJson: string;
 }
 
@@ -98,8 +98,8 @@ export interface ListToolsResponse {
   /** All connectors of the tenant, by id. */
   connectors: ListedConnector[];
   /**
-   * The requested tools by connector, then the tenant's actions by id. Descriptions are truncated to 500 characters. Schemas of
-   * more than 4,000 characters are omitted, as are descriptions and schemas beyond 200,000 characters in total.
+   * The requested tools by connector, then the tenant's actions by id. Descriptions are truncated to 500 characters, and schemas of more
+   * than 4,000 characters are omitted. Once all descriptions and schemas together have 200,000 characters, further ones are omitted.
    */
   tools: ToolDescription[];
 }
@@ -2011,7 +2011,10 @@ export const ActionServiceDefinition = {
   name: "ActionService",
   fullName: "parley.action.v1.ActionService",
   methods: {
-    /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+    /**
+     * Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, is deleted or belongs to
+     * another tenant.
+     */
     checkTools: {
       name: "CheckTools",
       requestType: CheckToolsRequest as typeof CheckToolsRequest,
@@ -2082,7 +2085,10 @@ export const ActionServiceDefinition = {
 } as const;
 
 export interface ActionServiceImplementation<CallContextExt = {}> {
-  /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+  /**
+   * Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, is deleted or belongs to
+   * another tenant.
+   */
   checkTools(
     request: CheckToolsRequest,
     context: CallContext & CallContextExt,
@@ -2122,7 +2128,10 @@ export interface ActionServiceImplementation<CallContextExt = {}> {
 }
 
 export interface ActionServiceClient<CallOptionsExt = {}> {
-  /** Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+  /**
+   * Checks that all of these connectors and actions belong to the caller's tenant. NOT_FOUND if one is absent, is deleted or belongs to
+   * another tenant.
+   */
   checkTools(
     request: DeepPartial<CheckToolsRequest>,
     options?: CallOptions & CallOptionsExt,

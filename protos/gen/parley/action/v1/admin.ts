@@ -9,7 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-/** A credential of a partner. */
+/** A tenant's credential for calls to a partner. */
 export interface PartnerCredential {
   /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   partner: string;
@@ -59,7 +59,7 @@ export interface RemovePartnerCredentialResponse {
 export interface CreatePartnerActionRequest {
   /** The tenant. */
   tenantId: number;
-  /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
+  /** The partner that the action calls: `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
   /** The action's name. This field and the following ones are the same as in `CreateCustomActionInput` of the GraphQL schema. */
   name: string;
@@ -87,7 +87,7 @@ export interface PartnerAction {
   tenantId: number;
   /** The action's name. */
   name: string;
-  /** `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
+  /** The partner that the action calls: `PARTNER_A`, `PARTNER_B` or `PARTNER_C`. */
   source: string;
   /** The HTTP method. */
   method: string;

@@ -51,7 +51,7 @@ export interface ResolveEmbedAgentRequest {
     /** An existing agent. */
     { $case: "agentId"; value: number }
     | //
-    /** A description; its agent is created unless it exists. */
+    /** A persona. If no agent has this persona, an agent is created. */
     { $case: "persona"; value: Persona }
     | undefined;
 }
@@ -134,7 +134,10 @@ export interface Agent {
     | undefined;
   /** A Liquid template that replaces the default instructions of the evaluation; empty: the default instructions. */
   evaluationPromptTemplate: string;
-  /** The agent's own labels; absent if the agent has none, present and empty if its evaluations use no labels. */
+  /**
+   * The agent's own labels for the recommendation of an evaluation. Absent if the default labels are used; present and empty if no labels
+   * are used.
+   */
   evaluationRecommendationLabels?: Labels | undefined;
 }
 
@@ -158,7 +161,7 @@ export interface RunTurnRequest {
   agentId: number;
   /** The conversation, for metering and traces. */
   sessionId: number;
-  /** Unique to this attempt at this turn. Spend is recorded once per call id. */
+  /** Id of this attempt at this turn, unique among all calls. Spend is recorded once per call id. */
   callId: string;
   /** The conversation so far, oldest first, bounded by tokens; ends with the message to answer. Empty if `opens`. */
   history: ConversationMessage[];
@@ -174,7 +177,7 @@ export interface RunTurnRequest {
   sessionStartedAt?:
     | Date
     | undefined;
-  /** Whether an agent with a workflow runs its draft. */
+  /** Whether an agent with a workflow runs the workflow's draft. */
   testDraft: boolean;
   /** Verified identity of the person as a JSON object, for workflows; empty if none is verified. */
   identityJson: string;
@@ -190,11 +193,11 @@ export interface RunTurnRequest {
   opens: boolean;
   /** The person's identity in products of the identity provider, for actions with the credential source SESSION_*. */
   linkedIdentities: LinkedIdentity[];
-  /** Ends the reply. Only in a later message, whose other fields are ignored. */
+  /** Ends the reply. Must not be set in the first message. In the message that sets it, other fields are ignored. */
   stop: boolean;
 }
 
-/** The next part of a turn. The stream ends with the reply; the last usage is then exact. */
+/** The next part of a turn. The stream ends when the reply has ended; the last usage sent is exact. */
 export interface RunTurnResponse {
   /** Text to append; may be empty. */
   text: string;
@@ -215,7 +218,7 @@ export interface RunTurnResponse {
     | undefined;
   /** The card, table or list to show with the text, from a workflow's response, as JSON. Sent at most once, with the last text. */
   structuredContentJson: string;
-  /** Why the reply ended, as FinishReason of the contract. Sent with the last part; empty before, or if unknown. */
+  /** Why the reply ended, as FinishReason of the contract. Sent with the last part; empty in earlier parts, or if unknown. */
   finishReason: string;
 }
 
@@ -245,7 +248,7 @@ export interface GenerateRequest {
   sessionId: number;
   /** The purpose under which the spend is recorded, e.g. `evaluation`. */
   operation: string;
-  /** Unique to this call. Spend is recorded once per call id. */
+  /** Id of this call, unique among all calls. Spend is recorded once per call id. */
   callId: string;
   /** The instructions. */
   system: string;
@@ -257,7 +260,10 @@ export interface GenerateRequest {
   maxOutputTokens?:
     | number
     | undefined;
-  /** How long the call waits for a slot of the model's provider in ms, at least 1. Absent: until the caller cancels. */
+  /**
+   * Maximum time in ms that the call waits for a slot of the model's provider, at least 1. If absent, the call waits until the caller
+   * cancels it.
+   */
   maxWaitMs?: number | undefined;
 }
 
@@ -2345,7 +2351,7 @@ export const AgentServiceDefinition = {
   name: "AgentService",
   fullName: "parley.agent.v1.AgentService",
   methods: {
-    /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
+    /** Returns an agent of the caller's tenant, even if the agent is deleted. NOT_FOUND if it does not exist. */
     getAgent: {
       name: "GetAgent",
       requestType: GetAgentRequest as typeof GetAgentRequest,
@@ -2364,10 +2370,11 @@ export const AgentServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
-     * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
-     * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
-     * tenant has reached its limit of hidden agents.
+     * Returns the agent of an embedded session, with its looks and voice. The request contains a persona, or the id of an agent of the
+     * caller's tenant; the agent may be deleted. A persona gets a hidden agent; identical personas get the same agent. Errors:
+     * - NOT_FOUND if the agent does not exist.
+     * - INVALID_ARGUMENT, with the names of the invalid fields, if the persona is invalid.
+     * - LIMIT_REACHED if the persona is new and the tenant has reached its limit of hidden agents.
      */
     resolveEmbedAgent: {
       name: "ResolveEmbedAgent",
@@ -2388,12 +2395,14 @@ export const AgentServiceDefinition = {
      * - NOT_FOUND if the agent does not exist.
      * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
      * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
-     *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+     *   If the model took too long, the code is the same, but the reason is TURN_TIMEOUT.
      * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
      *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
-     * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
-     * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
-     *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+     * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly spend cap, before the first chunk or after tool
+     *   calls.
+     * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node of the workflow fails (reason
+     *   WORKFLOW_FAILED or WORKFLOW_LIMIT).
+     * - UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
      */
     runTurn: {
       name: "RunTurn",
@@ -2409,8 +2418,8 @@ export const AgentServiceDefinition = {
      * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
      *   MODEL_BUSY).
      * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
-     * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
-     *   SPEND_CAP_REACHED).
+     * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or the tenant has reached its monthly spend
+     *   cap (reason SPEND_CAP_REACHED).
      * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
      */
     generate: {
@@ -2434,7 +2443,7 @@ export const AgentServiceDefinition = {
 } as const;
 
 export interface AgentServiceImplementation<CallContextExt = {}> {
-  /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
+  /** Returns an agent of the caller's tenant, even if the agent is deleted. NOT_FOUND if it does not exist. */
   getAgent(request: GetAgentRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetAgentResponse>>;
   /** Returns the URL to which results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
@@ -2442,10 +2451,11 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetExternalSyncResponse>>;
   /**
-   * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
-   * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
-   * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
-   * tenant has reached its limit of hidden agents.
+   * Returns the agent of an embedded session, with its looks and voice. The request contains a persona, or the id of an agent of the
+   * caller's tenant; the agent may be deleted. A persona gets a hidden agent; identical personas get the same agent. Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - INVALID_ARGUMENT, with the names of the invalid fields, if the persona is invalid.
+   * - LIMIT_REACHED if the persona is new and the tenant has reached its limit of hidden agents.
    */
   resolveEmbedAgent(
     request: ResolveEmbedAgentRequest,
@@ -2462,12 +2472,14 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * - NOT_FOUND if the agent does not exist.
    * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
    * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
-   *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+   *   If the model took too long, the code is the same, but the reason is TURN_TIMEOUT.
    * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
    *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
-   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
-   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
-   *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly spend cap, before the first chunk or after tool
+   *   calls.
+   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node of the workflow fails (reason
+   *   WORKFLOW_FAILED or WORKFLOW_LIMIT).
+   * - UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<RunTurnRequest>,
@@ -2479,8 +2491,8 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
    *   MODEL_BUSY).
    * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
-   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
-   *   SPEND_CAP_REACHED).
+   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or the tenant has reached its monthly spend
+   *   cap (reason SPEND_CAP_REACHED).
    * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
@@ -2492,7 +2504,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
 }
 
 export interface AgentServiceClient<CallOptionsExt = {}> {
-  /** Returns an agent of the caller's tenant, including deleted ones. NOT_FOUND if it does not exist. */
+  /** Returns an agent of the caller's tenant, even if the agent is deleted. NOT_FOUND if it does not exist. */
   getAgent(request: DeepPartial<GetAgentRequest>, options?: CallOptions & CallOptionsExt): Promise<GetAgentResponse>;
   /** Returns the URL to which results of an agent's sessions are posted, also for deleted agents. NOT_FOUND if the agent does not exist. */
   getExternalSync(
@@ -2500,10 +2512,11 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetExternalSyncResponse>;
   /**
-   * Returns the agent of an embedded session, with its looks and voice. The request contains the id of an agent of the caller's tenant,
-   * which may be deleted, or a persona. A persona gets a hidden agent; identical personas get the same agent. NOT_FOUND if the agent does
-   * not exist, INVALID_ARGUMENT for an invalid persona, with the names of the invalid fields, and LIMIT_REACHED for a new persona if the
-   * tenant has reached its limit of hidden agents.
+   * Returns the agent of an embedded session, with its looks and voice. The request contains a persona, or the id of an agent of the
+   * caller's tenant; the agent may be deleted. A persona gets a hidden agent; identical personas get the same agent. Errors:
+   * - NOT_FOUND if the agent does not exist.
+   * - INVALID_ARGUMENT, with the names of the invalid fields, if the persona is invalid.
+   * - LIMIT_REACHED if the persona is new and the tenant has reached its limit of hidden agents.
    */
   resolveEmbedAgent(
     request: DeepPartial<ResolveEmbedAgentRequest>,
@@ -2520,12 +2533,14 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * - NOT_FOUND if the agent does not exist.
    * - INVALID_ARGUMENT if the history does not end with a user's message, or is not empty when the agent opens.
    * - If the model fails before the first chunk: UNAVAILABLE (reason MODEL_UNAVAILABLE). If it fails later: INTERNAL (reason MODEL_FAILED).
-   *   In both cases, the reason is TURN_TIMEOUT if the model took too long.
+   *   If the model took too long, the code is the same, but the reason is TURN_TIMEOUT.
    * - INVALID_ARGUMENT with a message for people if the model or its filter declined (reason MODEL_DECLINED), its token limit was used up
    *   (reason MODEL_LIMIT_REACHED), or the provider refused the request or its credentials (reason MODEL_REQUEST_REFUSED).
-   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the tenant's monthly cap, before the first chunk or after tool calls.
-   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node fails (reason WORKFLOW_FAILED or
-   *   WORKFLOW_LIMIT); UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly spend cap, before the first chunk or after tool
+   *   calls.
+   * - INVALID_ARGUMENT if the agent's workflow is not published (reason WORKFLOW_NOT_PUBLISHED) or a node of the workflow fails (reason
+   *   WORKFLOW_FAILED or WORKFLOW_LIMIT).
+   * - UNAVAILABLE (reason TURN_TIMEOUT) if the workflow took too long.
    */
   runTurn(
     request: AsyncIterable<DeepPartial<RunTurnRequest>>,
@@ -2537,8 +2552,8 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * - UNAVAILABLE if no model responds (reason MODEL_UNAVAILABLE), or no slot of the model became free within `max_wait_ms` (reason
    *   MODEL_BUSY).
    * - INVALID_ARGUMENT for a blank prompt, or an invalid limit or schema.
-   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or at the tenant's monthly cap (reason
-   *   SPEND_CAP_REACHED).
+   * - INVALID_ARGUMENT if the request exceeds the model's context (reason CONTEXT_TOO_LONG), or the tenant has reached its monthly spend
+   *   cap (reason SPEND_CAP_REACHED).
    * - INVALID_ARGUMENT with reason MODEL_DECLINED, MODEL_LIMIT_REACHED or MODEL_REQUEST_REFUSED, as in RunTurn.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;

@@ -13,7 +13,7 @@ export interface Citations {
   citations: Citation[];
 }
 
-/** A passage of a document, in the version that the model received. */
+/** A passage of a document, as the model received it. */
 export interface Citation {
   /** The document. */
   documentId: number;
@@ -21,7 +21,7 @@ export interface Citation {
   documentName: string;
   /** The passage's index in the document, from 0. */
   chunkIndex: number;
-  /** Cosine similarity to the question, -1 to 1. */
+  /** The passage's cosine similarity to the question, -1 to 1. */
   score: number;
   /** The passage's beginning, at most 300 code points. */
   preview: string;

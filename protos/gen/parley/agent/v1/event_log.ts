@@ -9,9 +9,9 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /** An entry of a text generation's event log. The generating replica writes it for all replicas that serve subscribers. */
 export interface TextGenerationLogEntry {
-  /** Text to append; empty at the end. */
+  /** Text to append to the generated text; empty in the last entry. */
   text: string;
-  /** Present in the last entry. */
+  /** How the generation ended; present only in the last entry. */
   end?: TextGenerationEnd | undefined;
 }
 

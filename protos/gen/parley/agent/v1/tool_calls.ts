@@ -14,7 +14,7 @@ export const ToolCallStatus = {
   TOOL_CALL_STATUS_STARTED: 1,
   /** TOOL_CALL_STATUS_SUCCEEDED - The call has a result. */
   TOOL_CALL_STATUS_SUCCEEDED: 2,
-  /** TOOL_CALL_STATUS_FAILED - The call has no result, or one that reports a failure. */
+  /** TOOL_CALL_STATUS_FAILED - The call has no result, or its result reports a failure. */
   TOOL_CALL_STATUS_FAILED: 3,
   /** TOOL_CALL_STATUS_CANCELLED - The call was cancelled, e.g. by an interrupt. */
   TOOL_CALL_STATUS_CANCELLED: 4,
@@ -40,7 +40,7 @@ export interface ToolCalls {
 
 /** A call of a tool or an action, without its arguments and its result. */
 export interface ToolCall {
-  /** Identifies the call within its turn, in all attempts at the turn. */
+  /** Identifies the call within its turn. Every attempt at the turn uses the same ids. */
   callId: string;
   /**
    * Name of the tool or action. If the model wrote an unknown name: that name. If a workflow calls the action: the name of the workflow's
@@ -52,8 +52,10 @@ export interface ToolCall {
   /** Duration of the call in ms; 0 while it runs. */
   durationMs: number;
   /**
-   * Why the call failed: `CallResult.error_kind` of action, `UNAVAILABLE` if action could not be reached, or `TOOL_LIMIT_REACHED`
-   * if the call was not made because the turn had reached its limit of rounds, time or calls in one step. Empty if it did not fail.
+   * Why the call failed; empty if it did not fail:
+   * - `UNAVAILABLE` if the service action could not be reached;
+   * - `TOOL_LIMIT_REACHED` if the call was not made because the turn had reached its limit of rounds, time or calls in one step;
+   * - otherwise `CallResult.error_kind` of the service action.
    */
   errorKind: string;
 }

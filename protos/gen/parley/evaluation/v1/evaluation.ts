@@ -22,7 +22,7 @@ export interface GetEvaluationRequest {
 
 /** The evaluation, if there is one. */
 export interface GetEvaluationResponse {
-  /** Absent until the judgement has been stored. */
+  /** The session's evaluation; absent until it is stored. */
   evaluation?: Evaluation | undefined;
 }
 
@@ -40,19 +40,19 @@ export interface Evaluation {
   strengths: string[];
   /** Points to improve. */
   weaknesses: string[];
-  /** One of the agent's labels, or of its use case's labels if the agent has no labels of its own; empty if evaluations use no labels. */
+  /** One of the agent's labels, or of its use case's labels if the agent sets no list; empty if the list is empty. */
   recommendation: string;
   /** The evaluated transcript: `[{role, text, turnIndex, createdAt}]`. Empty if it is larger than `max_transcript_bytes`. */
   transcriptJson: string;
-  /** When the judgement was made. */
+  /** When the model judged the session. */
   generatedAt?:
     | Date
     | undefined;
-  /** When the row was stored. */
+  /** When the evaluation was stored. */
   createdAt?:
     | Date
     | undefined;
-  /** When the row last changed. */
+  /** When the stored evaluation last changed. */
   updatedAt?:
     | Date
     | undefined;
@@ -394,7 +394,7 @@ export const Evaluation: MessageFns<Evaluation> = {
   },
 };
 
-/** Evaluation's API for other services: the evaluation of a session. */
+/** Evaluation's API for other services: returns the evaluation of a session. */
 export type EvaluationServiceDefinition = typeof EvaluationServiceDefinition;
 export const EvaluationServiceDefinition = {
   name: "EvaluationService",

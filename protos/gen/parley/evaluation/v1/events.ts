@@ -7,7 +7,10 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** Topic `evaluation-completed`, type `evaluation.completed.v1`, keyed by the session's id: the one evaluation of a session was stored. */
+/**
+ * Topic `evaluation-completed`, type `evaluation.completed.v1`, keyed by the session's id: the evaluation of a session was stored. A
+ * session has only one evaluation.
+ */
 export interface EvaluationCompleted {
   /** The session. */
   sessionId: number;

@@ -19,7 +19,7 @@ export interface RequestExportRequest {
   requestKey: string;
 }
 
-/** The export, not rendered yet. */
+/** The requested export, which may already be rendered if the request is repeated. */
 export interface RequestExportResponse {
   /** The export in its current state. */
   export?: Export | undefined;
@@ -41,9 +41,9 @@ export interface GetExportResponse {
 export interface Export {
   /** The export's id. */
   id: number;
-  /** The contract's ExportKind. */
+  /** The kind of document, as ExportKind of the contract. */
   kind: string;
-  /** The contract's ExportStatus. */
+  /** The export's status, as ExportStatus of the contract. */
   status: string;
   /** A link that is created for this response; absent unless the status is READY or FALLBACK_READY. */
   downloadUrl?:
@@ -53,7 +53,7 @@ export interface Export {
   errorMessage?:
     | string
     | undefined;
-  /** Size of the file; absent if there is none. */
+  /** Size of the rendered file in bytes; absent if there is no file. */
   fileSizeBytes?:
     | number
     | undefined;
@@ -61,7 +61,7 @@ export interface Export {
   createdAt?:
     | Date
     | undefined;
-  /** Time of the last change. */
+  /** Time of the export's last change. */
   updatedAt?: Date | undefined;
 }
 
@@ -468,10 +468,12 @@ export const ExportServiceDefinition = {
   fullName: "parley.export.v1.ExportService",
   methods: {
     /**
-     * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-     * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
-     * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
-     * tenant was deleted.
+     * Requests an export of a session and returns at once. A repeated call with the same request key returns the export of the first call.
+     * Errors:
+     * - RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the
+     *   session has the maximum number of stored exports;
+     * - PERMISSION_DENIED if the session token belongs to another session;
+     * - PERMISSION_DENIED (reason NO_TENANT) if the tenant was deleted.
      */
     requestExport: {
       name: "RequestExport",
@@ -498,10 +500,12 @@ export const ExportServiceDefinition = {
 
 export interface ExportServiceImplementation<CallContextExt = {}> {
   /**
-   * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
-   * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
-   * tenant was deleted.
+   * Requests an export of a session and returns at once. A repeated call with the same request key returns the export of the first call.
+   * Errors:
+   * - RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the
+   *   session has the maximum number of stored exports;
+   * - PERMISSION_DENIED if the session token belongs to another session;
+   * - PERMISSION_DENIED (reason NO_TENANT) if the tenant was deleted.
    */
   requestExport(
     request: RequestExportRequest,
@@ -516,10 +520,12 @@ export interface ExportServiceImplementation<CallContextExt = {}> {
 
 export interface ExportServiceClient<CallOptionsExt = {}> {
   /**
-   * Requests an export of a session and returns at once. A second call with the same request key returns the first export.
-   * RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the session
-   * has the maximum number of stored exports; PERMISSION_DENIED for a session token of another session, and (reason NO_TENANT) if the
-   * tenant was deleted.
+   * Requests an export of a session and returns at once. A repeated call with the same request key returns the export of the first call.
+   * Errors:
+   * - RESOURCE_EXHAUSTED (reason TOO_MANY_EXPORTS) while the session or its tenant has the maximum number of waiting exports, or the
+   *   session has the maximum number of stored exports;
+   * - PERMISSION_DENIED if the session token belongs to another session;
+   * - PERMISSION_DENIED (reason NO_TENANT) if the tenant was deleted.
    */
   requestExport(
     request: DeepPartial<RequestExportRequest>,

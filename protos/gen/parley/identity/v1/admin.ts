@@ -15,7 +15,7 @@ export interface AdminTenant {
   id: number;
   /** The tenant's name. */
   name: string;
-  /** `DEV`, `PRO` or `ENTERPRISE`. */
+  /** The plan: `DEV`, `PRO` or `ENTERPRISE`. */
   plan: string;
   /** The region; empty if none was chosen. */
   region: string;
@@ -23,17 +23,17 @@ export interface AdminTenant {
   ownerId?:
     | number
     | undefined;
-  /** The owner's email; empty if there is none. */
+  /** The owner's email; empty if there is no owner, or the owner has no email. */
   ownerEmail: string;
   /** True while the owner has suspended the tenant. */
   suspendedByTenant: boolean;
   /** True while an operator has suspended the tenant. */
   suspendedByOperator: boolean;
-  /** `PLATFORM` or `IDP_ONE`, chosen by the owner. */
+  /** The billing account that the owner has chosen: `PLATFORM` or `IDP_ONE`. */
   billingAccount: string;
   /** Whether an operator has confirmed that IDP_ONE bills the tenant. */
   idpOneBillingConfirmed: boolean;
-  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's; absent if the plan's applies. */
+  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's cap; absent if the plan's cap applies. */
   monthlyCapUsdE8?:
     | bigint
     | undefined;
@@ -45,15 +45,15 @@ export interface AdminTenant {
   deletedAt?:
     | Date
     | undefined;
-  /** Maximum number of knowledge bases of this tenant, in place of the plan's; absent if the plan's applies. */
+  /** Maximum number of knowledge bases of this tenant, in place of the plan's quota; absent if the plan's quota applies. */
   knowledgeBases?:
     | number
     | undefined;
-  /** Maximum number of chunks of this tenant, in place of the plan's; absent if the plan's applies. */
+  /** Maximum number of chunks of this tenant, in place of the plan's quota; absent if the plan's quota applies. */
   chunks?:
     | number
     | undefined;
-  /** Maximum storage of this tenant in MB of 2^20 bytes, in place of the plan's; absent if the plan's applies. */
+  /** Maximum storage of this tenant in MB of 2^20 bytes, in place of the plan's quota; absent if the plan's quota applies. */
   storageMb?: number | undefined;
 }
 
@@ -67,9 +67,9 @@ export interface AdminUser {
   phone: string;
   /** The user's full name. */
   fullname: string;
-  /** `ACTIVE` or `SUSPENDED`. */
+  /** The user's status: `ACTIVE` or `SUSPENDED`. */
   status: string;
-  /** Whether a two-factor secret is bound. */
+  /** Whether the user has a two-factor secret. */
   twoFactor: boolean;
   /** Number of sign-ins that are not revoked and can still be refreshed. */
   signIns: number;
@@ -91,9 +91,9 @@ export interface ListTenantsRequest {
   name: string;
   /** Only tenants of the owner with this email. */
   owner: string;
-  /** Page size, at most 200. 0: 50. */
+  /** Page size, at most 200; 0 means 50. */
   first: number;
-  /** Only tenants with a higher id. */
+  /** Only tenants whose id is higher than this value. */
   after: number;
 }
 
@@ -101,7 +101,7 @@ export interface ListTenantsRequest {
 export interface ListTenantsResponse {
   /** Tenants ordered by id. */
   tenants: AdminTenant[];
-  /** `after` for the next page; absent on the last page. */
+  /** Value of `after` for the next page; absent on the last page. */
   nextAfter?: number | undefined;
 }
 
@@ -113,15 +113,15 @@ export interface ListUsersRequest {
     | undefined;
   /** Only the user with this email. */
   email: string;
-  /** Only users with this phone number: E.164, or national digits. */
+  /** Only users with this phone number, in E.164 or as the digits of its national form. */
   phone: string;
   /** Only members of this tenant, including the owner. */
   tenant?:
     | number
     | undefined;
-  /** Page size, at most 200. 0: 50. */
+  /** Page size, at most 200; 0 means 50. */
   first: number;
-  /** Only users with a higher id. */
+  /** Only users whose id is higher than this value. */
   after: number;
 }
 
@@ -129,7 +129,7 @@ export interface ListUsersRequest {
 export interface ListUsersResponse {
   /** Users ordered by id. */
   users: AdminUser[];
-  /** `after` for the next page; absent on the last page. */
+  /** Value of `after` for the next page; absent on the last page. */
   nextAfter?: number | undefined;
 }
 
@@ -165,7 +165,7 @@ export interface SetUserSuspensionResponse {
 export interface SetPlanRequest {
   /** The tenant. */
   tenantId: number;
-  /** `DEV`, `PRO` or `ENTERPRISE`. */
+  /** The new plan: `DEV`, `PRO` or `ENTERPRISE`. */
   plan: string;
 }
 
@@ -179,7 +179,10 @@ export interface SetPlanResponse {
 export interface SetMonthlyCapRequest {
   /** The tenant. */
   tenantId: number;
-  /** The cap in 1e-8 USD, in whole cents above 0. Replaces the plan's cap and the ceiling of IDP_ONE. Absent: these apply again. */
+  /**
+   * The cap in 1e-8 USD, in whole cents above 0. Replaces the plan's cap or the ceiling of IDP_ONE. Absent: the plan's cap or that ceiling
+   * applies again.
+   */
   monthlyCapUsdE8?: bigint | undefined;
 }
 
@@ -193,9 +196,9 @@ export interface SetMonthlyCapResponse {
 export interface SetQuotaRequest {
   /** The tenant. */
   tenantId: number;
-  /** `knowledge-bases`, `chunks` or `storage-mb`. */
+  /** The quota to set: `knowledge-bases`, `chunks` or `storage-mb`. */
   quota: string;
-  /** The maximum amount, above 0. Absent: the plan's limit applies again. */
+  /** The new maximum, above 0. Absent: the plan's quota applies again. */
   amount?: number | undefined;
 }
 
@@ -205,7 +208,7 @@ export interface SetQuotaResponse {
   tenant?: AdminTenant | undefined;
 }
 
-/** The confirmation of a tenant's billing. */
+/** Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. */
 export interface SetIdpOneBillingRequest {
   /** The tenant. */
   tenantId: number;
@@ -263,7 +266,7 @@ export interface IssueInvitationRequest {
   contact: string;
 }
 
-/** The invitation is on its way. */
+/** The invitation is being sent. */
 export interface IssueInvitationResponse {
   /** The contact to which the invitation is sent. */
   sentTo: string;
@@ -297,7 +300,7 @@ export interface ListTenantSecretsResponse {
 export interface PutTenantSecretRequest {
   /** The tenant. */
   tenantId: number;
-  /** The name: up to 100 letters, digits and `_ . -`, beginning with a letter. */
+  /** The name: up to 100 characters, beginning with a letter. Allowed are letters, digits, `_`, `.` and `-`. */
   name: string;
   /** The value: up to 65,536 characters. */
   value: string;
@@ -333,7 +336,7 @@ export interface GetTenantUsageResponse {
     | undefined;
   /** Months with calls, newest first. */
   months: MonthlyUsage[];
-  /** Numbers of served calls since the tenant's creation, by model and operation, largest first. */
+  /** Numbers of served calls since the tenant's creation, by model and operation, highest number first. */
   counts: UsageCount[];
 }
 
@@ -343,9 +346,9 @@ export interface MonthlyUsage {
   month: string;
   /** Cost of recorded calls, in 1e-8 USD. */
   spentUsdE8: bigint;
-  /** Maximum cost of running calls, in 1e-8 USD. */
+  /** Maximum cost of the calls that are still running, in 1e-8 USD. */
   reservedUsdE8: bigint;
-  /** The part of `spent_usd_e8` for calls whose tokens are estimates, because their provider sent none. */
+  /** The part of `spent_usd_e8` for calls whose token counts are estimates, because the provider sent none. */
   estimatedUsdE8: bigint;
 }
 
@@ -359,7 +362,7 @@ export interface UsageCount {
   count: bigint;
 }
 
-/** A key of access tokens. */
+/** A key that signs or verifies access tokens. */
 export interface SigningKey {
   /** The key's name in the key set and in the header of tokens. */
   kid: string;
@@ -373,7 +376,7 @@ export interface SigningKey {
   signsFrom?:
     | Date
     | undefined;
-  /** Time at which the key's last token has expired; absent until a newer key is created. */
+  /** Time at which the last token of this key expires; absent until a newer key is created. */
   verifiesUntil?: Date | undefined;
 }
 
@@ -399,7 +402,7 @@ export interface RotateAccessTokenKeyResponse {
 
 /** Filters changes. Absent fields do not filter. */
 export interface ListAuditRequest {
-  /** Only changes of this tenant. */
+  /** Only changes that affect this tenant. */
   tenant?:
     | number
     | undefined;
@@ -407,9 +410,9 @@ export interface ListAuditRequest {
   user?:
     | number
     | undefined;
-  /** Page size, at most 200. 0: 50. */
+  /** Page size, at most 200; 0 means 50. */
   first: number;
-  /** Only changes with a lower id. 0: from the newest. */
+  /** Only changes whose id is lower than this value. 0: from the newest change. */
   before: number;
 }
 
@@ -417,7 +420,7 @@ export interface ListAuditRequest {
 export interface ListAuditResponse {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** `before` for the next page; absent on the last page. */
+  /** Value of `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
@@ -3851,7 +3854,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
+    /** Suspends a tenant, or lifts an operator's suspension. A tenant that its owner has suspended stays suspended. */
     setTenantSuspension: {
       name: "SetTenantSuspension",
       requestType: SetTenantSuspensionRequest as typeof SetTenantSuspensionRequest,
@@ -3897,8 +3900,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
-     * tenant's billing account is IDP_ONE.
+     * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While the confirmation is valid and the tenant's billing account
+     * is IDP_ONE, IDP_ONE's ceiling replaces the plan's cap.
      */
     setIdpOneBilling: {
       name: "SetIdpOneBilling",
@@ -3909,8 +3912,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-     * USER_SUSPENDED) for any other user.
+     * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER) if the user
+     * is not a member, or (reason USER_SUSPENDED) if the user is suspended.
      */
     passOwnership: {
       name: "PassOwnership",
@@ -3932,7 +3935,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Revokes all sign-ins of a user, who may sign in again. */
+    /** Revokes all sign-ins of a user. The user may sign in again. */
     revokeSignIns: {
       name: "RevokeSignIns",
       requestType: RevokeSignInsRequest as typeof RevokeSignInsRequest,
@@ -3941,7 +3944,10 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
+    /**
+     * Sends an invitation to register. The invitation replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a
+     * user.
+     */
     issueInvitation: {
       name: "IssueInvitation",
       requestType: IssueInvitationRequest as typeof IssueInvitationRequest,
@@ -3977,7 +3983,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
+    /** Returns the monthly cost of a tenant's model calls, and the numbers of calls. The tenant may be deleted. */
     getTenantUsage: {
       name: "GetTenantUsage",
       requestType: GetTenantUsageRequest as typeof GetTenantUsageRequest,
@@ -3986,7 +3992,7 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
+    /** Lists the keys of access tokens, newest first: keys that will sign, the key that signs now, and keys that only verify. */
     listSigningKeys: {
       name: "ListSigningKeys",
       requestType: ListSigningKeysRequest as typeof ListSigningKeysRequest,
@@ -4027,7 +4033,7 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ListTenantsResponse>>;
   /** Lists users that match the filters, ordered by id. */
   listUsers(request: ListUsersRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListUsersResponse>>;
-  /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
+  /** Suspends a tenant, or lifts an operator's suspension. A tenant that its owner has suspended stays suspended. */
   setTenantSuspension(
     request: SetTenantSuspensionRequest,
     context: CallContext & CallContextExt,
@@ -4047,16 +4053,16 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
   /** Sets a quota of a tenant, in place of its plan's quota. Already stored data stays. */
   setQuota(request: SetQuotaRequest, context: CallContext & CallContextExt): Promise<DeepPartial<SetQuotaResponse>>;
   /**
-   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
-   * tenant's billing account is IDP_ONE.
+   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While the confirmation is valid and the tenant's billing account
+   * is IDP_ONE, IDP_ONE's ceiling replaces the plan's cap.
    */
   setIdpOneBilling(
     request: SetIdpOneBillingRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetIdpOneBillingResponse>>;
   /**
-   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-   * USER_SUSPENDED) for any other user.
+   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER) if the user
+   * is not a member, or (reason USER_SUSPENDED) if the user is suspended.
    */
   passOwnership(
     request: PassOwnershipRequest,
@@ -4070,12 +4076,15 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RemoveTwoFactorRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveTwoFactorResponse>>;
-  /** Revokes all sign-ins of a user, who may sign in again. */
+  /** Revokes all sign-ins of a user. The user may sign in again. */
   revokeSignIns(
     request: RevokeSignInsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RevokeSignInsResponse>>;
-  /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
+  /**
+   * Sends an invitation to register. The invitation replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a
+   * user.
+   */
   issueInvitation(
     request: IssueInvitationRequest,
     context: CallContext & CallContextExt,
@@ -4095,12 +4104,12 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: RemoveTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RemoveTenantSecretResponse>>;
-  /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
+  /** Returns the monthly cost of a tenant's model calls, and the numbers of calls. The tenant may be deleted. */
   getTenantUsage(
     request: GetTenantUsageRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetTenantUsageResponse>>;
-  /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
+  /** Lists the keys of access tokens, newest first: keys that will sign, the key that signs now, and keys that only verify. */
   listSigningKeys(
     request: ListSigningKeysRequest,
     context: CallContext & CallContextExt,
@@ -4125,7 +4134,7 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
   ): Promise<ListTenantsResponse>;
   /** Lists users that match the filters, ordered by id. */
   listUsers(request: DeepPartial<ListUsersRequest>, options?: CallOptions & CallOptionsExt): Promise<ListUsersResponse>;
-  /** Suspends a tenant, or lifts an operator's suspension. The tenant stays suspended while its owner has suspended it. */
+  /** Suspends a tenant, or lifts an operator's suspension. A tenant that its owner has suspended stays suspended. */
   setTenantSuspension(
     request: DeepPartial<SetTenantSuspensionRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4145,16 +4154,16 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
   /** Sets a quota of a tenant, in place of its plan's quota. Already stored data stays. */
   setQuota(request: DeepPartial<SetQuotaRequest>, options?: CallOptions & CallOptionsExt): Promise<SetQuotaResponse>;
   /**
-   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While confirmed, IDP_ONE's ceiling replaces the plan's cap if the
-   * tenant's billing account is IDP_ONE.
+   * Confirms that IDP_ONE bills a tenant, or withdraws the confirmation. While the confirmation is valid and the tenant's billing account
+   * is IDP_ONE, IDP_ONE's ceiling replaces the plan's cap.
    */
   setIdpOneBilling(
     request: DeepPartial<SetIdpOneBillingRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetIdpOneBillingResponse>;
   /**
-   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER or
-   * USER_SUSPENDED) for any other user.
+   * Makes an active member the owner of a tenant; the previous owner remains a member. INVALID_ARGUMENT (reason NOT_A_MEMBER) if the user
+   * is not a member, or (reason USER_SUSPENDED) if the user is suspended.
    */
   passOwnership(
     request: DeepPartial<PassOwnershipRequest>,
@@ -4168,12 +4177,15 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemoveTwoFactorRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveTwoFactorResponse>;
-  /** Revokes all sign-ins of a user, who may sign in again. */
+  /** Revokes all sign-ins of a user. The user may sign in again. */
   revokeSignIns(
     request: DeepPartial<RevokeSignInsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RevokeSignInsResponse>;
-  /** Sends an invitation to register, which replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a user. */
+  /**
+   * Sends an invitation to register. The invitation replaces an earlier one to the same contact. ALREADY_EXISTS if the contact belongs to a
+   * user.
+   */
   issueInvitation(
     request: DeepPartial<IssueInvitationRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4193,12 +4205,12 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RemoveTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RemoveTenantSecretResponse>;
-  /** Returns the cost of a tenant's model calls by month, and their number, also for deleted tenants. */
+  /** Returns the monthly cost of a tenant's model calls, and the numbers of calls. The tenant may be deleted. */
   getTenantUsage(
     request: DeepPartial<GetTenantUsageRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetTenantUsageResponse>;
-  /** Lists the keys of access tokens, newest first: the signing key, the next keys, and keys that only verify. */
+  /** Lists the keys of access tokens, newest first: keys that will sign, the key that signs now, and keys that only verify. */
   listSigningKeys(
     request: DeepPartial<ListSigningKeysRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -9,13 +9,13 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
  * Published to every gateway on the pub/sub channel `parley:sign-ins`: cached data of these credentials is outdated. Identity publishes the
- * message before the mutation that causes it returns; session publishes it when a session has ended.
+ * message before it answers the mutation that caused the change. Session publishes it when a session has ended.
  */
 export interface CredentialsChanged {
   /** The owner of the credentials, or the credential itself. */
   whose?:
     | //
-    /** One sign-in, which was revoked, is now in another tenant, or is no longer limited. */
+    /** One sign-in: it was revoked, is now in another tenant, or is no longer limited. */
     { $case: "signInId"; value: string }
     | //
     /** All sign-ins of a user who was suspended, or whose password or second factor changed. */

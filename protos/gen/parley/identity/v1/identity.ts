@@ -108,21 +108,21 @@ export interface GetTenantRequest {
 export interface GetTenantResponse {
   /** The tenant. */
   tenantId: number;
-  /** `DEV`, `PRO` or `ENTERPRISE`. */
+  /** The tenant's plan: `DEV`, `PRO` or `ENTERPRISE`. */
   plan: string;
   /** True while the tenant is suspended. */
   suspended: boolean;
   /** True if the tenant is deleted. */
   deleted: boolean;
-  /** The provider of agents without an override; empty for the platform's default. */
+  /** The model provider of agents that define none; empty for the platform's default. */
   llmProviderOverride: string;
-  /** The model of that provider; empty for the provider's default. */
+  /** The model to use with the override provider; empty for that provider's default. */
   llmModelOverride: string;
-  /** The plan's quotas, or those that an operator has set. */
+  /** The tenant's quotas. A quota that an operator has set replaces the plan's quota. */
   quotas?:
     | TenantQuotas
     | undefined;
-  /** Id of the valid API key; 0 if there is none. Absent in responses of versions that lack this field. */
+  /** Id of the valid API key; 0 if there is none. Absent if an older version of identity responds, which lacks this field. */
   apiKeyId?: number | undefined;
 }
 
@@ -132,7 +132,7 @@ export interface GetAvatarConfigRequest {
 
 /** The avatar configuration of a tenant. */
 export interface GetAvatarConfigResponse {
-  /** The contract's AvatarGender: `FEMALE` or `MALE`. */
+  /** The gender, an AvatarGender of the contract: `FEMALE` or `MALE`. */
   gender: string;
   /** File name of the 3D model. */
   glbModel: string;
@@ -198,13 +198,13 @@ export interface SpendCall {
   sessionId?:
     | number
     | undefined;
-  /** Input tokens; in a reservation their estimate. */
+  /** Input tokens. In a reservation: the estimated number. */
   tokensIn: number;
   /** Input tokens that the provider read from its cache. */
   tokensCached: number;
-  /** Output tokens; in a reservation their maximum. */
+  /** Output tokens. In a reservation: the maximum number. */
   tokensOut: number;
-  /** The cost in 1e-8 USD; in a reservation its maximum. */
+  /** The cost in 1e-8 USD. In a reservation: the maximum cost. */
   costUsdE8: bigint;
 }
 
@@ -214,7 +214,7 @@ export interface ReserveSpendRequest {
   call?:
     | SpendCall
     | undefined;
-  /** True if the provider is called as soon as the call is admitted; otherwise BeginSpend reports it. */
+  /** True if the provider is called as soon as the call is admitted. If false, BeginSpend reports later that the provider is called. */
   begins: boolean;
 }
 
@@ -252,11 +252,11 @@ export interface SettleSpendRequest {
 
 /** The cost of one call. */
 export interface SpendSettlement {
-  /** The call, with the figures of the provider that served it. */
+  /** The call, with the token counts of the provider that served it. */
   call?:
     | SpendCall
     | undefined;
-  /** True if the tokens are an estimate, because the provider sent no figures. */
+  /** True if the token counts are estimates, because the provider sent none. */
   estimated: boolean;
   /**
    * Whether the provider served a response. If false, the call's cost is charged, but the call is not included in the number of served
@@ -277,7 +277,7 @@ export interface MeterSpendRequest {
 
 /** A change of one tenant's ledger. */
 export interface SpendChange {
-  /** The tenant; 0: the platform. */
+  /** The tenant; 0 means the platform. */
   tenantId: number;
   /** The change. */
   change?:
@@ -292,7 +292,7 @@ export interface SpendChange {
 
 /** The result of the changes. */
 export interface MeterSpendResponse {
-  /** Indexes of the changes that were not applied, counted from 0. All other changes are stored. */
+  /** Indexes of the changes that were not applied, from 0 in the order of the request. All other changes are stored. */
   left: number[];
   /** Milliseconds without RenewSpend after which a reservation expires, because its caller counts as dead. */
   leaseMs: number;
@@ -316,7 +316,7 @@ export interface ClaimIdempotencyKeyResponse {
   useId: string;
   /** Milliseconds without RenewIdempotencyKey after which a retry may claim the key. */
   leaseMs: number;
-  /** The response of the first request; absent if the key is claimed. */
+  /** The response of the first request; absent if this call has claimed the key. */
   result?: Buffer | undefined;
 }
 
@@ -338,7 +338,7 @@ export interface EndIdempotencyKeyRequest {
   useId: string;
   /** The claim. */
   claimId: string;
-  /** The response for retries; absent if they should run again. */
+  /** The response for retries; absent if a retry must run the request again. */
   result?:
     | Buffer
     | undefined;
@@ -361,7 +361,7 @@ export interface HasTenantSecretRequest {
 
 /** Whether the secret exists. */
 export interface HasTenantSecretResponse {
-  /** Also false for a text that is not a valid name. */
+  /** Whether the secret exists; false if the requested name is not a valid name. */
   exists: boolean;
 }
 
@@ -3373,7 +3373,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
+    /** Returns the look and voice of the tenant's avatars, for agents that define none. */
     getAvatarConfig: {
       name: "GetAvatarConfig",
       requestType: GetAvatarConfigRequest as typeof GetAvatarConfigRequest,
@@ -3383,9 +3383,11 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
-     * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
-     * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
+     * Returns the person that a ticket of the identity provider identifies. The person uses a session of the caller's tenant. A ticket can be
+     * used once, across all operations; a used ticket is refused like an invalid one. Errors:
+     * - INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED) if the identity provider is not configured;
+     * - UNAVAILABLE if the provider does not respond;
+     * - RESOURCE_EXHAUSTED if too many calls wait for the provider.
      */
     exchangeTicket: {
       name: "ExchangeTicket",
@@ -3395,7 +3397,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
+    /** Reports whether the caller's tenant has a secret of the given name. Operators store tenants' secrets. */
     hasTenantSecret: {
       name: "HasTenantSecret",
       requestType: HasTenantSecretRequest as typeof HasTenantSecretRequest,
@@ -3405,8 +3407,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
-     * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
+     * Returns the current value of a secret of the caller's tenant. Only the unit session may call this, on its own behalf; all other callers
+     * receive PERMISSION_DENIED. NOT_FOUND if the tenant has no secret of the given name.
      */
     getTenantSecret: {
       name: "GetTenantSecret",
@@ -3419,8 +3421,9 @@ export const IdentityServiceDefinition = {
     /**
      * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
      * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
-     * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
-     * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+     * platform pays: no tenant is charged and no cap applies. Errors:
+     * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its cap; the message names cap and spend;
+     * - UNAVAILABLE (reason PLATFORM_CEILING_REACHED) if all tenants together have reached the platform's ceiling.
      */
     reserveSpend: {
       name: "ReserveSpend",
@@ -3431,8 +3434,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
-     * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
+     * Records that the provider of a reserved call is called now. If the caller dies afterwards, the call is settled at its estimate instead
+     * of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
      */
     beginSpend: {
       name: "BeginSpend",
@@ -3464,9 +3467,9 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
-     * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
-     * by ReserveSpend or SettleSpend. Only for callers without a tenant.
+     * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid, if
+     * it exceeds a cap, or if its tenant's ledger is locked; the response lists the changes that were not applied. To learn why, repeat the
+     * change by ReserveSpend or SettleSpend. Only for callers without a tenant.
      */
     meterSpend: {
       name: "MeterSpend",
@@ -3477,9 +3480,10 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-     * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-     * has a lease. A caller that lost the response may repeat the call with the same claim id.
+     * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request with this key. A caller that lost
+     * the response may repeat the call with the same claim id. Errors:
+     * - INVALID_ARGUMENT (reason IDEMPOTENCY_KEY_REUSED) if the key belongs to another request;
+     * - ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while the lease of another claim on the key is valid.
      */
     claimIdempotencyKey: {
       name: "ClaimIdempotencyKey",
@@ -3538,28 +3542,30 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ResolveApiKeysResponse>>;
   /** Returns the data of a tenant that other services need. NOT_FOUND if the tenant does not exist. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
-  /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
+  /** Returns the look and voice of the tenant's avatars, for agents that define none. */
   getAvatarConfig(
     request: GetAvatarConfigRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GetAvatarConfigResponse>>;
   /**
-   * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
-   * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
-   * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
+   * Returns the person that a ticket of the identity provider identifies. The person uses a session of the caller's tenant. A ticket can be
+   * used once, across all operations; a used ticket is refused like an invalid one. Errors:
+   * - INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED) if the identity provider is not configured;
+   * - UNAVAILABLE if the provider does not respond;
+   * - RESOURCE_EXHAUSTED if too many calls wait for the provider.
    */
   exchangeTicket(
     request: ExchangeTicketRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ExchangeTicketResponse>>;
-  /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
+  /** Reports whether the caller's tenant has a secret of the given name. Operators store tenants' secrets. */
   hasTenantSecret(
     request: HasTenantSecretRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<HasTenantSecretResponse>>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
-   * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
+   * Returns the current value of a secret of the caller's tenant. Only the unit session may call this, on its own behalf; all other callers
+   * receive PERMISSION_DENIED. NOT_FOUND if the tenant has no secret of the given name.
    */
   getTenantSecret(
     request: GetTenantSecretRequest,
@@ -3568,16 +3574,17 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   /**
    * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
    * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
-   * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
-   * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+   * platform pays: no tenant is charged and no cap applies. Errors:
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its cap; the message names cap and spend;
+   * - UNAVAILABLE (reason PLATFORM_CEILING_REACHED) if all tenants together have reached the platform's ceiling.
    */
   reserveSpend(
     request: ReserveSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReserveSpendResponse>>;
   /**
-   * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
-   * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
+   * Records that the provider of a reserved call is called now. If the caller dies afterwards, the call is settled at its estimate instead
+   * of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
    */
   beginSpend(
     request: BeginSpendRequest,
@@ -3597,18 +3604,19 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SettleSpendResponse>>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
-   * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
-   * by ReserveSpend or SettleSpend. Only for callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid, if
+   * it exceeds a cap, or if its tenant's ledger is locked; the response lists the changes that were not applied. To learn why, repeat the
+   * change by ReserveSpend or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: MeterSpendRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<MeterSpendResponse>>;
   /**
-   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-   * has a lease. A caller that lost the response may repeat the call with the same claim id.
+   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request with this key. A caller that lost
+   * the response may repeat the call with the same claim id. Errors:
+   * - INVALID_ARGUMENT (reason IDEMPOTENCY_KEY_REUSED) if the key belongs to another request;
+   * - ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while the lease of another claim on the key is valid.
    */
   claimIdempotencyKey(
     request: ClaimIdempotencyKeyRequest,
@@ -3654,28 +3662,30 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveApiKeysResponse>;
   /** Returns the data of a tenant that other services need. NOT_FOUND if the tenant does not exist. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
-  /** Returns the tenant's default looks and voice of avatars, for agents without their own. */
+  /** Returns the look and voice of the tenant's avatars, for agents that define none. */
   getAvatarConfig(
     request: DeepPartial<GetAvatarConfigRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GetAvatarConfigResponse>;
   /**
-   * Exchanges a ticket of the identity provider for the person that it identifies, for a session of the caller's tenant. A ticket can be
-   * used once, across all operations; a used ticket is refused like an invalid one. Errors: INVALID_ARGUMENT (reason
-   * IDP_ONE_NOT_CONFIGURED), UNAVAILABLE if the provider does not respond, RESOURCE_EXHAUSTED if too many calls wait for the provider.
+   * Returns the person that a ticket of the identity provider identifies. The person uses a session of the caller's tenant. A ticket can be
+   * used once, across all operations; a used ticket is refused like an invalid one. Errors:
+   * - INVALID_ARGUMENT (reason IDP_ONE_NOT_CONFIGURED) if the identity provider is not configured;
+   * - UNAVAILABLE if the provider does not respond;
+   * - RESOURCE_EXHAUSTED if too many calls wait for the provider.
    */
   exchangeTicket(
     request: DeepPartial<ExchangeTicketRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ExchangeTicketResponse>;
-  /** Reports whether the caller's tenant has a secret of this name. Operators store such secrets. */
+  /** Reports whether the caller's tenant has a secret of the given name. Operators store tenants' secrets. */
   hasTenantSecret(
     request: DeepPartial<HasTenantSecretRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<HasTenantSecretResponse>;
   /**
-   * Returns the current value of a tenant's secret, for the unit that signs with it. PERMISSION_DENIED for every caller except the unit
-   * session, calling on its own behalf; NOT_FOUND if the tenant has no secret of this name.
+   * Returns the current value of a secret of the caller's tenant. Only the unit session may call this, on its own behalf; all other callers
+   * receive PERMISSION_DENIED. NOT_FOUND if the tenant has no secret of the given name.
    */
   getTenantSecret(
     request: DeepPartial<GetTenantSecretRequest>,
@@ -3684,16 +3694,17 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   /**
    * Admits a model call of the caller's tenant if its spend and reservations are below its cap, and reserves the maximum cost of the call,
    * in one step. A call id that is already reserved or settled is admitted without a change. If the caller is a unit with tenant 0, the
-   * platform pays: no tenant is charged and no cap applies. INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that
-   * names cap and spend; UNAVAILABLE (reason PLATFORM_CEILING_REACHED) at the ceiling of all tenants together.
+   * platform pays: no tenant is charged and no cap applies. Errors:
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its cap; the message names cap and spend;
+   * - UNAVAILABLE (reason PLATFORM_CEILING_REACHED) if all tenants together have reached the platform's ceiling.
    */
   reserveSpend(
     request: DeepPartial<ReserveSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReserveSpendResponse>;
   /**
-   * Records that the provider is called now, for an earlier reservation. If the caller dies from now on, the call is settled at its
-   * estimate instead of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
+   * Records that the provider of a reserved call is called now. If the caller dies afterwards, the call is settled at its estimate instead
+   * of 0. NOT_FOUND if the reservation's lease has expired; the provider must then not be called.
    */
   beginSpend(
     request: DeepPartial<BeginSpendRequest>,
@@ -3713,18 +3724,19 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<SettleSpendResponse>;
   /**
-   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid,
-   * exceeds a cap, or its tenant's ledger is locked; the response lists such changes. To learn the error of such a change, send the change
-   * by ReserveSpend or SettleSpend. Only for callers without a tenant.
+   * Reserves and settles calls of many tenants in one step, for a unit that makes many calls. A change is not applied if it is invalid, if
+   * it exceeds a cap, or if its tenant's ledger is locked; the response lists the changes that were not applied. To learn why, repeat the
+   * change by ReserveSpend or SettleSpend. Only for callers without a tenant.
    */
   meterSpend(
     request: DeepPartial<MeterSpendRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<MeterSpendResponse>;
   /**
-   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request. INVALID_ARGUMENT (reason
-   * IDEMPOTENCY_KEY_REUSED) if the key belongs to another request, ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while another claim
-   * has a lease. A caller that lost the response may repeat the call with the same claim id.
+   * Claims an `Idempotency-Key` for a request of the caller, or returns the result of the first request with this key. A caller that lost
+   * the response may repeat the call with the same claim id. Errors:
+   * - INVALID_ARGUMENT (reason IDEMPOTENCY_KEY_REUSED) if the key belongs to another request;
+   * - ALREADY_EXISTS (reason IDEMPOTENCY_KEY_IN_PROGRESS) while the lease of another claim on the key is valid.
    */
   claimIdempotencyKey(
     request: DeepPartial<ClaimIdempotencyKeyRequest>,

@@ -13,7 +13,7 @@ export interface DocumentUploaded {
   documentId: number;
   /** The document's base. */
   knowledgeBaseId: number;
-  /** Number of the document's parse, from 1; incremented each time the document is queued again. */
+  /** How many times the document has been queued to be parsed, starting with 1. */
   version: number;
 }
 

@@ -66,7 +66,7 @@ export interface RetrieveRequest {
   knowledgeBaseIds: number[];
   /** The question, understandable without context; at most 10,000 code points are read. */
   query: string;
-  /** At most this many passages, 1 to 20. */
+  /** Maximum number of passages, 1 to 20. */
   topK: number;
   /** How passages are ranked. */
   mode: RetrievalMode;
@@ -80,7 +80,7 @@ export interface RetrieveRequest {
   sessionId?:
     | number
     | undefined;
-  /** Time limit of the search in ms; bases that have not been searched by then are omitted. 0: no limit. */
+  /** Time limit of the search in ms; bases that have not been searched within this time are omitted. 0: no limit. */
   timeLimitMs: number;
 }
 
@@ -88,15 +88,18 @@ export interface RetrieveRequest {
 export interface RetrieveResponse {
   /** Passages, the best first. */
   passages: Passage[];
-  /** Usage of embedding the query. */
+  /** Tokens and cost of embedding the query. */
   usage?:
     | EmbeddingUsage
     | undefined;
-  /** Whether the search failed in all bases after the query was embedded. If so, there are no passages, and `usage` has the cost. */
+  /**
+   * Whether the search failed in all bases after the query was embedded. If true, there are no passages, and `usage` contains the cost of
+   * the embedding.
+   */
   searchFailed: boolean;
 }
 
-/** Usage of embeddings. */
+/** Tokens and cost of creating embeddings. */
 export interface EmbeddingUsage {
   /** Tokens as counted by the embeddings endpoint, or characters / 4 if it sends no count. */
   tokensIn: number;
@@ -116,7 +119,7 @@ export interface Passage {
   chunkIndex: number;
   /** The chunk's text. */
   content: string;
-  /** Cosine similarity to the query, -1 to 1. */
+  /** The passage's cosine similarity to the query, -1 to 1. */
   score: number;
   /** Headings above the passage, outermost first, joined by ` > `; may be empty. */
   heading: string;
@@ -140,7 +143,7 @@ export interface BeginDocumentResponse {
   objectEtag: string;
   /** The stored content type, which is one of the allowed types of uploads. */
   mimeType: string;
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   sizeBytes: bigint;
   /** The tenant's name for the file. */
   fileName: string;
@@ -148,11 +151,11 @@ export interface BeginDocumentResponse {
 
 /** A part of a document's text. */
 export interface CompleteDocumentRequest {
-  /** The document; read from the first part. */
+  /** The document. Only the first part's value is read. */
   documentId: number;
-  /** The document's version; read from the first part. */
+  /** The document's version. Only the first part's value is read. */
   version: number;
-  /** Text to append: Markdown, with `#` headings and pipe tables. */
+  /** Text to append to the earlier parts: Markdown, with `#` headings and pipe tables. */
   text: string;
   /**
    * Starts of all pages in the whole text, as ascending offsets in UTF-16 code units; the first is the start of page 1. Empty for a
@@ -176,7 +179,7 @@ export interface FailDocumentRequest {
   documentId: number;
   /** The document's version. */
   version: number;
-  /** A plain sentence for the tenant, at most 500 code points. */
+  /** Why the document cannot be parsed: a plain sentence for the tenant, at most 500 code points. */
   reason: string;
 }
 
@@ -1415,13 +1418,16 @@ export const FailDocumentResponse: MessageFns<FailDocumentResponse> = {
   },
 };
 
-/** Knowledge's API for other services: passages for a conversation, and reports of the parser about documents. */
+/** Knowledge's API for other services: returns passages for a conversation, and receives the parser's reports about documents. */
 export type KnowledgeServiceDefinition = typeof KnowledgeServiceDefinition;
 export const KnowledgeServiceDefinition = {
   name: "KnowledgeService",
   fullName: "parley.knowledge.v1.KnowledgeService",
   methods: {
-    /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+    /**
+     * Checks that all given bases exist and belong to the caller's tenant. NOT_FOUND if a base does not exist, is deleted or belongs to
+     * another tenant.
+     */
     checkKnowledgeBases: {
       name: "CheckKnowledgeBases",
       requestType: CheckKnowledgeBasesRequest as typeof CheckKnowledgeBasesRequest,
@@ -1444,9 +1450,10 @@ export const KnowledgeServiceDefinition = {
     },
     /**
      * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
-     * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
-     * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
-     * respond.
+     * cannot be searched now are skipped as long as another base can be searched. Errors:
+     * - INVALID_ARGUMENT for a blank query, more than 5 bases, or a `top_k` outside 1 to 20;
+     * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly cap;
+     * - UNAVAILABLE if the embeddings endpoint does not respond.
      */
     retrieve: {
       name: "Retrieve",
@@ -1457,9 +1464,9 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
-     * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
-     * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+     * Reports that the parser begins to parse a document; the document becomes PARSING. If the parser dies, the parser that takes over
+     * reports the document again. NOT_FOUND if this version of the document no longer waits, because the document was deleted, already
+     * parsed, or queued again. PERMISSION_DENIED if the caller is not the parser; CompleteDocument and FailDocument return it, too.
      */
     beginDocument: {
       name: "BeginDocument",
@@ -1470,8 +1477,8 @@ export const KnowledgeServiceDefinition = {
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
     /**
-     * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
-     * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
+     * Stores the text of a document; the text is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+     * NOT_FOUND under the conditions of BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
      */
     completeDocument: {
       name: "CompleteDocument",
@@ -1481,7 +1488,7 @@ export const KnowledgeServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "IDEMPOTENT" },
     },
-    /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
+    /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND under the conditions of BeginDocument. */
     failDocument: {
       name: "FailDocument",
       requestType: FailDocumentRequest as typeof FailDocumentRequest,
@@ -1494,7 +1501,10 @@ export const KnowledgeServiceDefinition = {
 } as const;
 
 export interface KnowledgeServiceImplementation<CallContextExt = {}> {
-  /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+  /**
+   * Checks that all given bases exist and belong to the caller's tenant. NOT_FOUND if a base does not exist, is deleted or belongs to
+   * another tenant.
+   */
   checkKnowledgeBases(
     request: CheckKnowledgeBasesRequest,
     context: CallContext & CallContextExt,
@@ -1509,29 +1519,30 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ListKnowledgeBasesResponse>>;
   /**
    * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
-   * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
-   * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
-   * respond.
+   * cannot be searched now are skipped as long as another base can be searched. Errors:
+   * - INVALID_ARGUMENT for a blank query, more than 5 bases, or a `top_k` outside 1 to 20;
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly cap;
+   * - UNAVAILABLE if the embeddings endpoint does not respond.
    */
   retrieve(request: RetrieveRequest, context: CallContext & CallContextExt): Promise<DeepPartial<RetrieveResponse>>;
   /**
-   * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
-   * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
-   * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+   * Reports that the parser begins to parse a document; the document becomes PARSING. If the parser dies, the parser that takes over
+   * reports the document again. NOT_FOUND if this version of the document no longer waits, because the document was deleted, already
+   * parsed, or queued again. PERMISSION_DENIED if the caller is not the parser; CompleteDocument and FailDocument return it, too.
    */
   beginDocument(
     request: BeginDocumentRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<BeginDocumentResponse>>;
   /**
-   * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
-   * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
+   * Stores the text of a document; the text is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+   * NOT_FOUND under the conditions of BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
    */
   completeDocument(
     request: AsyncIterable<CompleteDocumentRequest>,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CompleteDocumentResponse>>;
-  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
+  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND under the conditions of BeginDocument. */
   failDocument(
     request: FailDocumentRequest,
     context: CallContext & CallContextExt,
@@ -1539,7 +1550,10 @@ export interface KnowledgeServiceImplementation<CallContextExt = {}> {
 }
 
 export interface KnowledgeServiceClient<CallOptionsExt = {}> {
-  /** Checks that all of these bases exist and belong to the caller's tenant. NOT_FOUND if one is absent, deleted or another tenant's. */
+  /**
+   * Checks that all given bases exist and belong to the caller's tenant. NOT_FOUND if a base does not exist, is deleted or belongs to
+   * another tenant.
+   */
   checkKnowledgeBases(
     request: DeepPartial<CheckKnowledgeBasesRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -1554,29 +1568,30 @@ export interface KnowledgeServiceClient<CallOptionsExt = {}> {
   ): Promise<ListKnowledgeBasesResponse>;
   /**
    * Returns the passages of all given bases that answer a question best, the best first. Absent and deleted bases are skipped. Bases that
-   * cannot be searched now are skipped as long as another base can be searched. INVALID_ARGUMENT for a blank query, more than 5 bases, a
-   * `top_k` outside 1 to 20, and (reason SPEND_CAP_REACHED) at the tenant's monthly cap; UNAVAILABLE if the embeddings endpoint does not
-   * respond.
+   * cannot be searched now are skipped as long as another base can be searched. Errors:
+   * - INVALID_ARGUMENT for a blank query, more than 5 bases, or a `top_k` outside 1 to 20;
+   * - INVALID_ARGUMENT (reason SPEND_CAP_REACHED) if the tenant has reached its monthly cap;
+   * - UNAVAILABLE if the embeddings endpoint does not respond.
    */
   retrieve(request: DeepPartial<RetrieveRequest>, options?: CallOptions & CallOptionsExt): Promise<RetrieveResponse>;
   /**
-   * Reports that the parser begins a document, which becomes PARSING. If the parser dies, the parser that takes over reports the document
-   * again. NOT_FOUND if this version of the document no longer waits because the document was deleted, already parsed, or queued again.
-   * BeginDocument, CompleteDocument and FailDocument return PERMISSION_DENIED for callers other than the parser.
+   * Reports that the parser begins to parse a document; the document becomes PARSING. If the parser dies, the parser that takes over
+   * reports the document again. NOT_FOUND if this version of the document no longer waits, because the document was deleted, already
+   * parsed, or queued again. PERMISSION_DENIED if the caller is not the parser; CompleteDocument and FailDocument return it, too.
    */
   beginDocument(
     request: DeepPartial<BeginDocumentRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<BeginDocumentResponse>;
   /**
-   * Stores the text of a document, which is sent in parts. A job then chunks and embeds the text, after which the document is READY.
-   * NOT_FOUND as in BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
+   * Stores the text of a document; the text is sent in parts. A job then chunks and embeds the text, after which the document is READY.
+   * NOT_FOUND under the conditions of BeginDocument; INVALID_ARGUMENT if the text is blank or longer than 5,000,000 code points.
    */
   completeDocument(
     request: AsyncIterable<DeepPartial<CompleteDocumentRequest>>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CompleteDocumentResponse>;
-  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND as in BeginDocument. */
+  /** Reports that a document cannot be parsed; the document becomes FAILED. NOT_FOUND under the conditions of BeginDocument. */
   failDocument(
     request: DeepPartial<FailDocumentRequest>,
     options?: CallOptions & CallOptionsExt,

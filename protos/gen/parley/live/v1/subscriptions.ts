@@ -13,7 +13,7 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface FollowRequest {
   /** A field of Subscription, e.g. `sessionEvents`. */
   field: string;
-  /** The field's arguments as a JSON object, coerced to their types. `after` is the last event id that the reader has. */
+  /** The field's arguments as a JSON object, coerced to the types of the schema. `after` is the last event id that the reader has. */
   argumentsJson: string;
   /**
    * For a field without an argument `after`: the last event that the gateway received before its stream was lost. The reader was already
@@ -207,8 +207,8 @@ export const FollowResponse: MessageFns<FollowResponse> = {
 };
 
 /**
- * Events of GraphQL subscriptions, which the service that owns the field sends to gateways. Every service with fields of Subscription in
- * its schema serves this API.
+ * Events of GraphQL subscriptions. The service that owns the subscribed field sends them to gateways. Every service with fields of
+ * Subscription in its schema serves this API.
  */
 export type SubscriptionServiceDefinition = typeof SubscriptionServiceDefinition;
 export const SubscriptionServiceDefinition = {
@@ -217,12 +217,14 @@ export const SubscriptionServiceDefinition = {
   methods: {
     /**
      * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
-     * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
-     * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
-     * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-     * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
-     * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
-     * may call again with its last event id.
+     * requests. Callers must not cancel the call: a cancelled call resets its HTTP/2 stream, and a server closes a connection with all its
+     * streams after a burst of 1,000 resets or a sustained rate of 33 per second. Events depend only on the caller's tenant and the
+     * arguments; access to them may depend on further conditions. The response header is sent with the first event, or as soon as all later
+     * events are certain to be delivered. Errors:
+     * - NOT_FOUND and FORBIDDEN as defined by the field's service;
+     * - INVALID_ARGUMENT for malformed arguments, or if the first request is missing;
+     * - UNAVAILABLE if this version of the service lacks the field;
+     * - UNAVAILABLE (reason SLOW_READER) if the reader falls too far behind; the reader may call again with its last event id.
      */
     follow: {
       name: "Follow",
@@ -238,12 +240,14 @@ export const SubscriptionServiceDefinition = {
 export interface SubscriptionServiceImplementation<CallContextExt = {}> {
   /**
    * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
-   * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
-   * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
-   * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
-   * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
-   * may call again with its last event id.
+   * requests. Callers must not cancel the call: a cancelled call resets its HTTP/2 stream, and a server closes a connection with all its
+   * streams after a burst of 1,000 resets or a sustained rate of 33 per second. Events depend only on the caller's tenant and the
+   * arguments; access to them may depend on further conditions. The response header is sent with the first event, or as soon as all later
+   * events are certain to be delivered. Errors:
+   * - NOT_FOUND and FORBIDDEN as defined by the field's service;
+   * - INVALID_ARGUMENT for malformed arguments, or if the first request is missing;
+   * - UNAVAILABLE if this version of the service lacks the field;
+   * - UNAVAILABLE (reason SLOW_READER) if the reader falls too far behind; the reader may call again with its last event id.
    */
   follow(
     request: AsyncIterable<FollowRequest>,
@@ -254,12 +258,14 @@ export interface SubscriptionServiceImplementation<CallContextExt = {}> {
 export interface SubscriptionServiceClient<CallOptionsExt = {}> {
   /**
    * Streams the events of one field to the caller, in order. The first request names the field; the caller unsubscribes by ending its
-   * requests. Callers do not cancel the call, because that would reset its HTTP/2 stream, and a server closes a connection with all its
-   * streams after a burst of 1,000 resets or a sustained 33 a second. Events depend only on the caller's tenant and the arguments; access
-   * to the events may depend on more. The response header is sent with the first event, or as soon as all later events are certain to be
-   * delivered. NOT_FOUND and FORBIDDEN as defined by the field's service; INVALID_ARGUMENT for malformed arguments or without a request;
-   * UNAVAILABLE for a field that this version of the service lacks, and (reason SLOW_READER) if the reader falls too far behind; the reader
-   * may call again with its last event id.
+   * requests. Callers must not cancel the call: a cancelled call resets its HTTP/2 stream, and a server closes a connection with all its
+   * streams after a burst of 1,000 resets or a sustained rate of 33 per second. Events depend only on the caller's tenant and the
+   * arguments; access to them may depend on further conditions. The response header is sent with the first event, or as soon as all later
+   * events are certain to be delivered. Errors:
+   * - NOT_FOUND and FORBIDDEN as defined by the field's service;
+   * - INVALID_ARGUMENT for malformed arguments, or if the first request is missing;
+   * - UNAVAILABLE if this version of the service lacks the field;
+   * - UNAVAILABLE (reason SLOW_READER) if the reader falls too far behind; the reader may call again with its last event id.
    */
   follow(
     request: AsyncIterable<DeepPartial<FollowRequest>>,

@@ -19,9 +19,9 @@ export interface ListSyncDeliveriesRequest {
     | undefined;
   /** Only deliveries with this status: `PENDING`, `DELIVERED` or `FAILED`. Empty: all. */
   status: string;
-  /** Maximum number of deliveries, at most 200; 0: 50. */
+  /** Page size, at most 200; 0 means 50. */
   first: number;
-  /** Only deliveries with a lower id; 0: from the newest. */
+  /** Only deliveries whose id is lower than this value. 0: from the newest delivery. */
   before: number;
 }
 
@@ -29,7 +29,7 @@ export interface ListSyncDeliveriesRequest {
 export interface ListSyncDeliveriesResponse {
   /** Deliveries, newest first. */
   deliveries: SyncDelivery[];
-  /** `before` for the next page; absent on the last page. */
+  /** Value of `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface SyncDelivery {
   sessionId: number;
   /** The header `webhook-id`, the same in every attempt. */
   webhookId: string;
-  /** `PENDING`, `DELIVERED` or `FAILED`. */
+  /** The delivery's status: `PENDING`, `DELIVERED` or `FAILED`. */
   status: string;
   /** Number of started attempts. */
   attempts: number;
@@ -80,13 +80,13 @@ export interface RedeliverSyncResponse {
 
 /** Filters audit entries. */
 export interface ListAuditRequest {
-  /** Only changes of this tenant. */
+  /** Only changes that affect this tenant. */
   tenant?:
     | number
     | undefined;
-  /** Maximum number of entries, at most 200; 0: 50. */
+  /** Page size, at most 200; 0 means 50. */
   first: number;
-  /** Only entries with a lower id; 0: from the newest. */
+  /** Only entries whose id is lower than this value. 0: from the newest entry. */
   before: number;
 }
 
@@ -94,7 +94,7 @@ export interface ListAuditRequest {
 export interface ListAuditResponse {
   /** Entries, newest first. */
   entries: AuditEntry[];
-  /** `before` for the next page; absent on the last page. */
+  /** Value of `before` for the next page; absent on the last page. */
   nextBefore?: number | undefined;
 }
 
@@ -868,7 +868,7 @@ export const AdminServiceDefinition = {
   name: "AdminService",
   fullName: "parley.session.v1.AdminService",
   methods: {
-    /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+    /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND if the tenant does not exist. */
     listSyncDeliveries: {
       name: "ListSyncDeliveries",
       requestType: ListSyncDeliveriesRequest as typeof ListSyncDeliveriesRequest,
@@ -878,8 +878,8 @@ export const AdminServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
-     * NOT_FOUND if the tenant has no such delivery.
+     * Retries a delivery immediately, with the same webhook id. If the attempt fails, further attempts follow, over the same period as for a
+     * new delivery. NOT_FOUND if the tenant has no delivery with this id.
      */
     redeliverSync: {
       name: "RedeliverSync",
@@ -902,14 +902,14 @@ export const AdminServiceDefinition = {
 } as const;
 
 export interface AdminServiceImplementation<CallContextExt = {}> {
-  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND if the tenant does not exist. */
   listSyncDeliveries(
     request: ListSyncDeliveriesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSyncDeliveriesResponse>>;
   /**
-   * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
-   * NOT_FOUND if the tenant has no such delivery.
+   * Retries a delivery immediately, with the same webhook id. If the attempt fails, further attempts follow, over the same period as for a
+   * new delivery. NOT_FOUND if the tenant has no delivery with this id.
    */
   redeliverSync(
     request: RedeliverSyncRequest,
@@ -920,14 +920,14 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
 }
 
 export interface AdminServiceClient<CallOptionsExt = {}> {
-  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND for an absent tenant. */
+  /** Lists the deliveries of a tenant's evaluations, newest first. NOT_FOUND if the tenant does not exist. */
   listSyncDeliveries(
     request: DeepPartial<ListSyncDeliveriesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSyncDeliveriesResponse>;
   /**
-   * Retries a delivery immediately, with the same webhook id. If the attempt fails, others follow for as long as for a new delivery.
-   * NOT_FOUND if the tenant has no such delivery.
+   * Retries a delivery immediately, with the same webhook id. If the attempt fails, further attempts follow, over the same period as for a
+   * new delivery. NOT_FOUND if the tenant has no delivery with this id.
    */
   redeliverSync(
     request: DeepPartial<RedeliverSyncRequest>,

@@ -26,11 +26,11 @@ export interface SessionLogEntry {
  * shows whether it was committed.
  */
 export interface ReservedEventId {
-  /** The turn that the event ends, if it ends one. */
+  /** Index of the turn that the event ends; absent if it ends no turn. */
   turnIndex?:
     | number
     | undefined;
-  /** The attempt at that turn. */
+  /** The attempt at the turn `turn_index`. */
   attempt: number;
 }
 

@@ -17,7 +17,7 @@ export interface SessionEnded {
   sessionId: number;
   /** The session's agent. */
   agentId: number;
-  /** The contract's SessionStatus: `ENDED` or `EXPIRED`. */
+  /** The status, a SessionStatus of the contract: `ENDED` or `EXPIRED`. */
   status: string;
   /** The time of the end. */
   endedAt?: Date | undefined;

@@ -30,7 +30,7 @@ export interface SessionEvent {
     /** A whole reply. */
     { $case: "aiResponse"; value: AiResponse }
     | //
-    /** A turn that ended without a reply. */
+    /** A turn that ended without a complete reply. */
     { $case: "turnFailed"; value: TurnFailed }
     | //
     /** The session's status changed. */
@@ -43,7 +43,7 @@ export interface SessionEvent {
 
 /** A chunk of a reply, to append to the chunks of the same attempt. */
 export interface AiResponseChunk {
-  /** The id that the sender gave to the message. */
+  /** The id that the sender gave to the message being answered. */
   clientTurnId?:
     | string
     | undefined;
@@ -54,37 +54,37 @@ export interface AiResponseChunk {
   /** The text of the chunk. */
   text: string;
   /**
-   * The passages that the model received for the reply, in the attempt's first chunk only. For a process that takes over the turn, not for
-   * readers.
+   * The passages that the model received for the reply; present only in the attempt's first chunk. Meant for a process that takes over the
+   * turn, not for readers of events.
    */
   citations?: Citations | undefined;
 }
 
 /** A whole reply, as stored. */
 export interface AiResponse {
-  /** The id that the sender gave to the message. */
+  /** The id that the sender gave to the message being answered. */
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message being answered. For a greeting: 0, or below 0 if a model wrote it. */
+  /** Index of the message being answered. A greeting answers no message: the index is 0, or below 0 if a model wrote the greeting. */
   turnIndex: number;
   /** True if the reply was interrupted. */
   interrupted: boolean;
-  /** The stored row. */
+  /** The reply as a stored message. */
   message?: Message | undefined;
 }
 
-/** A turn that ended without a complete reply; its text so far is stored as a message. */
+/** A turn that ended without a complete reply; the reply's text so far is stored as a message. */
 export interface TurnFailed {
-  /** The id that the sender gave to the message. */
+  /** The id that the sender gave to the message that got no reply. */
   clientTurnId?:
     | string
     | undefined;
-  /** Index of the message that got no reply; below 0 if the agent was to speak first. */
+  /** Index of the message that got no reply; below 0 if the agent should have spoken first. */
   turnIndex: number;
   /**
-   * MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED, MODEL_LIMIT_REACHED, MODEL_REQUEST_REFUSED, TURN_TIMEOUT, TURN_LOST,
-   * SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
+   * Why the turn failed: MODEL_UNAVAILABLE, MODEL_FAILED, MODEL_DECLINED, MODEL_LIMIT_REACHED, MODEL_REQUEST_REFUSED, TURN_TIMEOUT,
+   * TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED, WORKFLOW_FAILED, WORKFLOW_LIMIT or INTERNAL.
    */
   code: string;
   /** A message that is safe to show. */
@@ -93,19 +93,19 @@ export interface TurnFailed {
 
 /** The session's status changed. */
 export interface SessionStatusChanged {
-  /** The contract's SessionStatus. */
+  /** The session's new status, as SessionStatus of the contract. */
   status: string;
 }
 
 /** A call of a tool or an action began or ended. */
 export interface ToolCallChanged {
-  /** The id that the sender gave to the message. */
+  /** The id that the sender gave to the message being answered. */
   clientTurnId?:
     | string
     | undefined;
   /** Index of the message being answered; below 0 if the agent speaks first. */
   turnIndex: number;
-  /** The attempt at the turn. */
+  /** The attempt at the turn, counted from 1. */
   attempt: number;
   /** The call's current state. */
   call?: ToolCall | undefined;
@@ -117,13 +117,13 @@ export interface Message {
   id: number;
   /** The message's session. */
   sessionId: number;
-  /** `USER` or `MODEL`. */
+  /** The sender: `USER` or `MODEL`. */
   role: string;
   /** Text of the message. */
   text: string;
   /** Index in the session, from 0 without gaps. */
   turnIndex: number;
-  /** Input tokens; 0 for USER. */
+  /** Input tokens; 0 for messages of the user. */
   tokensIn: number;
   /** Output tokens. */
   tokensOut: number;
@@ -135,7 +135,7 @@ export interface Message {
   createdAt?:
     | Date
     | undefined;
-  /** Time of the last change. */
+  /** Time of the message's last change. */
   updatedAt?:
     | Date
     | undefined;
@@ -147,7 +147,7 @@ export interface Message {
   citations?:
     | Citations
     | undefined;
-  /** Tool calls of the reply; absent if it made none. */
+  /** Tool calls of the reply; absent if the model made none. */
   toolCalls?:
     | ToolCalls
     | undefined;
@@ -175,7 +175,7 @@ export interface ResolveSessionsResponse {
 export interface ResolvedSession {
   /** The session. */
   sessionId: number;
-  /** The contract's SessionStatus. */
+  /** The session's status, as SessionStatus of the contract. */
   status: string;
 }
 
@@ -191,7 +191,7 @@ export interface GetTranscriptResponse {
   sessionId: number;
   /** The session's agent. */
   agentId: number;
-  /** The contract's SessionStatus. */
+  /** The session's status, as SessionStatus of the contract. */
   status: string;
   /** Messages, oldest first. */
   messages: Message[];
@@ -211,7 +211,7 @@ export interface StreamTranscriptResponse {
 
 /** One message of a transcript. */
 export interface TranscriptLine {
-  /** `USER` or `MODEL`. */
+  /** The sender: `USER` or `MODEL`. */
   role: string;
   /** Text of the message. */
   text: string;
@@ -1640,9 +1640,9 @@ export const SessionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
-     * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
-     * session does not exist.
+     * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB. A session without messages has no
+     * parts. The transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND
+     * if the session does not exist.
      */
     streamTranscript: {
       name: "StreamTranscript",
@@ -1654,7 +1654,7 @@ export const SessionServiceDefinition = {
     },
     /**
      * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
-     * ANSWER_TOO_LARGE) above 60 MB.
+     * ANSWER_TOO_LARGE) if the messages exceed 60 MB.
      */
     getTranscript: {
       name: "GetTranscript",
@@ -1674,9 +1674,9 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSessionsResponse>>;
   /**
-   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
-   * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
-   * session does not exist.
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB. A session without messages has no
+   * parts. The transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND
+   * if the session does not exist.
    */
   streamTranscript(
     request: StreamTranscriptRequest,
@@ -1684,7 +1684,7 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
   ): ServerStreamingMethodResult<DeepPartial<StreamTranscriptResponse>>;
   /**
    * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
-   * ANSWER_TOO_LARGE) above 60 MB.
+   * ANSWER_TOO_LARGE) if the messages exceed 60 MB.
    */
   getTranscript(
     request: GetTranscriptRequest,
@@ -1699,9 +1699,9 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSessionsResponse>;
   /**
-   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB; no part if there are no messages. The
-   * transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND if the
-   * session does not exist.
+   * Streams the messages of a session of the caller's tenant, oldest first, in parts of about 1 MB. A session without messages has no
+   * parts. The transcript is complete once the session has ended; before that, messages stored during the stream may be missing. NOT_FOUND
+   * if the session does not exist.
    */
   streamTranscript(
     request: DeepPartial<StreamTranscriptRequest>,
@@ -1709,7 +1709,7 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
   ): AsyncIterable<StreamTranscriptResponse>;
   /**
    * Returns all messages of a session of the caller's tenant. NOT_FOUND if the session does not exist; INVALID_ARGUMENT (reason
-   * ANSWER_TOO_LARGE) above 60 MB.
+   * ANSWER_TOO_LARGE) if the messages exceed 60 MB.
    */
   getTranscript(
     request: DeepPartial<GetTranscriptRequest>,

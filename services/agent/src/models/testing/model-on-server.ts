@@ -18,7 +18,7 @@ export interface ModelOnServer {
 
 export type ModelOptions = Partial<ProviderSettings & ConnectionLimits & SdkModelSettings>;
 
-/** A model of the given wire format with a scripted server; both are closed after the test, which fails if a call does not end. */
+/** Creates a model of the given wire format and a scripted server. Both are closed after the test, which fails if a call does not end. */
 export async function modelOn(
   t: ExecutionContext,
   script: ModelScript,
@@ -73,7 +73,7 @@ export function textOf(events: ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 }
 
-/** Returns the whole text of an answer, with its end. */
+/** Returns the whole text of an answer, together with its last event. */
 export async function answerOf(model: Model, request: ModelRequest) {
   const events = await eventsOf(model.stream(request, uncancelled));
   return { ...events.at(-1), text: textOf(events) };

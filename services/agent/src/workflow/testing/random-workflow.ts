@@ -99,7 +99,7 @@ const expressions = [
   'message.size() > 3',
   'identity != null && identity.name == "Ada"',
   'type(variables.v2) == list && variables.v2.exists(x, x == 2)',
-  'variables.v4.trim() == "x"', // fails unless the variable is a text
+  'variables.v4.trim() == "x"', // evaluation fails unless the variable is a text
 ];
 
 /** Returns an outcome that a provider or server might return. */

@@ -10,7 +10,7 @@ import { usualRetentionMs } from '../../src/topics.ts';
 /** The brokers that TEST_KAFKA_BROKERS names; empty if it names none. */
 export const testBrokers = (process.env['TEST_KAFKA_BROKERS'] ?? '').split(',').filter(Boolean);
 
-/** Runs tests on the brokers of TEST_KAFKA_BROKERS. Without them the tests are skipped; under `CI` that is a failure. */
+/** Runs tests on the brokers of TEST_KAFKA_BROKERS. Without brokers the tests are skipped; if `CI` is set, this counts as a failure. */
 export function onKafka(define: (test: TestFn) => void): void {
   if (testBrokers.length > 0) define(test);
   else

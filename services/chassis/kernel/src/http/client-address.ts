@@ -8,8 +8,8 @@ export interface RequestSource {
 }
 
 /**
- * Returns the client's address: the peer, or behind trusted proxies the right-most untrusted hop. An invalid hop counts as the address of
- * its proxy. The address of each request is read once.
+ * Returns the client's address: the peer's address or, behind trusted proxies, the right-most untrusted address in `x-forwarded-for`. An
+ * invalid entry counts as the address of its proxy. The address of each request is read once.
  */
 export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
   const read = addressReader(trustedProxies);
@@ -26,7 +26,7 @@ function addressReader(trustedProxies: string[]): (request: RequestSource) => st
   const trusted = trustedIn(networks);
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
-    if (networks.length === 0 && isIP(peer) === 4) return peer; // already canonical
+    if (networks.length === 0 && isIP(peer) === 4) return peer; // this form is already canonical
     let client = readAddress(peer);
     if (!client) return '';
     if (!trusted(client)) return client.toString();

@@ -10,11 +10,11 @@ export type Network = readonly [Address, number];
 const mappedBits = 96;
 
 /**
- * Returns the key by which limits identify a client: its IPv4 address, or its IPv6 /64, because an IPv6 client can choose any address in
- * it. `unknown` for an invalid address.
+ * Returns the key by which limits identify a client: its IPv4 address, or the /64 network of its IPv6 address, because the client can
+ * choose any address in that network. `unknown` for an invalid address.
  */
 export function clientNetwork(address: string): string {
-  if (isIP(address) === 4) return address; // already canonical
+  if (isIP(address) === 4) return address; // this form is already canonical
   const read = readAddress(address);
   if (!read) return 'unknown';
   if (!(read instanceof ipaddr.IPv6)) return read.toString();

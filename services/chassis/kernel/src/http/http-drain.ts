@@ -11,8 +11,8 @@ export const productionLingerMs = 4_000;
 export type HttpDrain = ReturnType<typeof httpDrain>;
 
 /**
- * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` lets a busy connection send more requests,
- * and would in the end abort one of them.
+ * Tracks the responses of a server that does not listen yet. Node's own `close` is not enough: it lets a busy connection send more
+ * requests, and would in the end abort one of them.
  */
 export function httpDrain(http: Server | TlsServer) {
   const open = new Set<ServerResponse>();

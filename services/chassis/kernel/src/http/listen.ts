@@ -25,9 +25,9 @@ export interface MeshServerOptions extends ServerOptions {
   log: Logger;
 }
 
-/** Options of a service's GraphQL server, beside its schema. */
+/** Options of a service's GraphQL server, in addition to its schema. */
 export interface GraphServerOptions extends MeshServerOptions {
-  /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
+  /** The limit of one answer, in bytes. A larger answer fails with `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
   maxAnswerBytes?: number;
   /** Linger time of idle connections when the server stops, in ms (`httpDrain`). Default 0. */
   lingerMs?: number;
@@ -39,7 +39,8 @@ export function hostAndPort(host: string, port: number): string {
 }
 
 /**
- * Listens, by default on any free port, and returns the address as `host:port`. Rejects with the system's error, e.g. for a port in use.
+ * Makes the server listen, by default on any free port, and resolves with the address as `host:port`. Rejects with the system's error, e.g.
+ * for a port in use.
  */
 export async function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<string> {
   server.listen(port, host);

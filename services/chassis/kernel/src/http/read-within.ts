@@ -1,4 +1,7 @@
-/** Reads a whole body into memory. @throws the error of `tooLarge` if it exceeds `maxBytes` */
+/**
+ * Reads a whole body into memory.
+ * @throws the error of `tooLarge` if the body exceeds `maxBytes`
+ */
 export async function readWithin(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,

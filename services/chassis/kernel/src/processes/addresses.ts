@@ -3,8 +3,8 @@ export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
 export type Addresses = ReturnType<typeof createAddresses>;
 /**
- * Returns the name of the setting with an address of a unit, e.g. `SESSION_RPC_URL`. For a public endpoint, as other units reach it, the
- * name is e.g. `VOICE_HTTP_URL`.
+ * Returns the name of the setting with an address of a unit, e.g. `SESSION_RPC_URL`. The name for a public endpoint is e.g.
+ * `VOICE_HTTP_URL`; its value is the address at which other units reach the endpoint.
  */
 export function addressName(unit: string, endpoint: Endpoint): string {
   return `${unit}_${endpoint === 'public' ? 'http' : endpoint}_url`.toUpperCase();
@@ -15,7 +15,7 @@ export class NotListeningYetError extends Error {
 }
 
 /**
- * Addresses: those announced in this process, otherwise those in the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
+ * Finds addresses: those announced in this process first, then those in the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
  * @param units the units of this process, which need no setting.
  */
 export function createAddresses(env: Record<string, string | undefined>, units: string[] = []) {
@@ -24,7 +24,7 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
     /**
      * Returns `host:port` for `rpc`, a base URL for other endpoints.
      * @throws NotListeningYetError if a unit of this process has not started yet, or does not serve the endpoint
-     * @throws Error with the name of the missing setting
+     * @throws Error with the name of the setting if the setting is missing
      */
     of(unit: string, endpoint: Endpoint): string {
       const name = addressName(unit, endpoint);
@@ -36,7 +36,7 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
         );
       throw new Error(`${name}: is missing`);
     },
-    /** Announces the address of a unit to the others in this process and to the start-up banner. */
+    /** Announces the address of a unit to the other units in this process and to the start-up banner. */
     announce(unit: string, endpoint: Endpoint, address: string): void {
       announced[unit] = { ...announced[unit], [endpoint]: address };
     },

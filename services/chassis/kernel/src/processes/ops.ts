@@ -8,14 +8,14 @@ export interface OpsServerOptions extends ServerOptions {
   ready: () => Promise<void>;
 }
 
-/** The minimum time in ms between the starts of two checks or two collections. */
+/** The minimum time in ms between the starts of two readiness checks, or of two collections of metrics. */
 const spacingMs = 100;
-/** After this time a check that hangs counts as failed. */
+/** Time in ms after which a check that hangs counts as failed. */
 const timeoutMs = 5_000;
 
 /**
- * The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). At most
- * one check and one collection run at a time, however many requests arrive.
+ * The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). Only one
+ * readiness check and one collection of metrics run at a time, however many requests arrive.
  */
 export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onListening }: OpsServerOptions): Part {
   let server: Server | undefined;
@@ -33,8 +33,8 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
     return reason;
   }
 
-  // A collection does not wait for a check, because an engine that hangs may block the check. The next collection has the outcome of the
-  // check.
+  // A collection of metrics does not wait for the readiness check, because a dependency that hangs may block the check. The next collection
+  // reports the outcome of the check.
   metrics.gauge('parley_ready', 'Whether `/readyz` answered 200 when it was last checked', () => {
     void observe();
     return isReady ? 1 : 0;

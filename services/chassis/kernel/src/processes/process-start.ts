@@ -13,10 +13,10 @@ export function processStart(pid: number): string | undefined {
 function startFromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the command in parentheses, may contain spaces and parentheses.
+    // The second field of the stat file, the command in parentheses, may contain spaces and parentheses.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (state === 'Z' || state === 'X') return undefined;
-    // Field 22 counts clock ticks since boot, so the boot id has to be added.
+    // Field 22 of the stat file counts clock ticks since boot, so the boot id has to be added.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
   } catch (error) {
     // ESRCH: the process ended between opening and reading the file.

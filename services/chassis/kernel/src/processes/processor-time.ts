@@ -10,7 +10,7 @@ const tickMs = 10;
 export function processorMs(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field, the command in parentheses, may contain spaces and parentheses.
+    // The second field of the stat file, the command in parentheses, may contain spaces and parentheses.
     const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14);
     return (Number(user) + Number(system)) * tickMs;
   } catch {

@@ -8,15 +8,18 @@ import { residentMb } from './resident-memory.ts';
 export interface TaskProcessOptions {
   /** The module of the process. It sends `ready` once, then one answer to each message. */
   module: URL;
-  /** Completes the process's name in errors: `that renders templates`. */
+  /** Follows the words "the process" in error messages, e.g. `that renders templates`. */
   purpose: string;
-  /** Arguments for Node. The process inherits none of the service's own, such as loaders or an inspector. */
+  /** Arguments for Node. The process inherits none of the service's own arguments, such as loaders or an inspector. */
   execArgv: string[];
   /** `advanced` for tasks or answers with bytes. Default `json`. */
   serialization?: 'json' | 'advanced' | undefined;
   /** The process is killed if it has not started after this time in ms. Default 60,000. */
   startTimeoutMs?: number | undefined;
-  /** Added to this process's nice value, so that long tasks yield to requests. Also limit the tasks' processor time then. Default 0. */
+  /**
+   * Added to the service's nice value, so that long tasks yield to requests. If it is above 0, set `maxProcessorMs` for the tasks, too.
+   * Default 0.
+   */
   niceness?: number | undefined;
 }
 
@@ -26,7 +29,10 @@ export interface PerformOptions {
   /** Maximum processor time of a task in ms, on Linux; time spent waiting for a CPU does not count. Default: unlimited. */
   maxProcessorMs?: number | undefined;
   onTimeout: () => Error;
-  /** Maximum resident memory in MB, on Linux; the process is then killed. Elsewhere only a heap limit applies. Default: unlimited. */
+  /**
+   * Maximum resident memory in MB, on Linux; a process that exceeds it is killed. On other systems only a heap limit applies. Default:
+   * unlimited.
+   */
   maxMemory?: { mb: number; onExceeded: () => Error } | undefined;
   /** When the signal aborts, the process is killed and the task rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -37,7 +43,7 @@ const watchIntervalMs = 50;
 /** The process ended during a task, on its own or by an external signal. */
 export class TaskProcessDied extends Error {
   override name = 'TaskProcessDied';
-  /** `SIGABRT`, as when its heap was full, or `exit code 1`. */
+  /** How the process ended, e.g. `SIGABRT` (when its heap was full) or `exit code 1`. */
   readonly how: string;
 
   constructor(purpose: string, how: string) {
@@ -56,8 +62,8 @@ export class TaskProcessNotStarted extends Error {
 }
 
 /**
- * Performs tasks in a process that can be killed, one at a time. It has none of the service's environment, which holds secrets. A thread
- * would not be enough: one allocation beyond the thread's heap limit would abort the whole process.
+ * Performs tasks one at a time in a process that can be killed. The process gets none of the service's environment, which holds secrets. A
+ * thread would not be enough: one allocation beyond the thread's heap limit would abort the whole process.
  */
 export function startTaskProcess<Task extends object, Answer extends object>(options: TaskProcessOptions) {
   const { module, purpose, execArgv, serialization = 'json', startTimeoutMs = 60_000, niceness = 0 } = options;
@@ -96,7 +102,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   child.on('message', (message: Answer | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
-      if (niceness > 0) makeNicer(child.pid, niceness); // includes the threads that were started before the first call
+      if (niceness > 0) makeNicer(child.pid, niceness); // also affects threads that were started before the first call
       ready.resolve();
     } else waiting?.resolve(message);
   });
@@ -117,8 +123,12 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
     /** Kills the process at once; the running task rejects with `why`. */
     kill,
     /**
-     * Performs a task. @throws TaskProcessDied; TaskProcessNotStarted; the error of `onTimeout`, `maxMemory` or `kill`; the signal's reason;
-     * Error if the process was ended.
+     * Performs a task.
+     * @throws TaskProcessNotStarted if the process fails before the task begins
+     * @throws TaskProcessDied if the process ends during the task, on its own or by an external signal
+     * @throws the error of `onTimeout`, `maxMemory` or `kill` if one of these kills the process
+     * @throws the signal's reason if the signal aborts
+     * @throws Error if the process has ended or performs another task
      */
     async perform(
       task: Task,
@@ -179,6 +189,6 @@ function makeNicer(pid: number | undefined, by: number): void {
     const threads = process.platform === 'linux' ? readdirSync(`/proc/${pid}/task`).map(Number) : [pid];
     for (const thread of threads) setPriority(thread, Math.min(nicest, getPriority() + by));
   } catch {
-    // The process has already ended, or the system does not allow it.
+    // The process has already ended, or the system does not allow the new nice value.
   }
 }

@@ -5,7 +5,7 @@ export interface TaskThreadOptions {
   module: URL;
   /** The thread's name in debuggers and thread lists. */
   name: string;
-  /** Completes the thread's name in errors: `that hashes passwords`. */
+  /** Follows the words "the thread" in error messages, e.g. `that hashes passwords`. */
   purpose: string;
 }
 
@@ -47,7 +47,12 @@ export function startTaskThread<Task, Answer>({ module, name, purpose }: TaskThr
     get ended() {
       return ended;
     },
-    /** Performs a task. @throws TaskThreadEnded; Error with the task's error message, or if another task is running */
+    /**
+     * Performs a task.
+     * @throws TaskThreadEnded if the thread ends before it answers
+     * @throws Error with the message of the task's error if the task fails
+     * @throws Error if the thread has already ended or performs another task
+     */
     run(task: Task): Promise<Answer> {
       if (ended || pending) return Promise.reject(new Error(`The thread ${purpose} takes no task now`));
       worker.postMessage(task);

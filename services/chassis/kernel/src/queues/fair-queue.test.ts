@@ -6,7 +6,7 @@ type Limits = FairQueueLimits<'address' | 'tenant'>;
 
 const unabortedSignal = new AbortController().signal;
 
-/** A queue, and the names of the calls that have begun, in order. */
+/** Creates a queue, and lists the names of the calls that have begun, in order. */
 function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares?: Partial<Limits['shares']> } = {}) {
   const queue = fairQueue({ ...limits, shares: { address: {}, tenant: {}, ...shares } });
   const begun: string[] = [];
@@ -162,7 +162,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Runs random calls of a few clients and tenants that begin, end and are aborted, until all have ended. */
+/** Begins, ends and aborts random calls of a few clients and tenants, until all calls have ended. */
 async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number, maxOf: (party: string) => number) {
   const next = numbers(seed);
   const running: { parties: string[]; end: Release }[] = [];
@@ -215,7 +215,10 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
   }
 });
 
-/** A queue with ten calls of one client. Some of them have ended before the first estimate, which is made after half a second. */
+/**
+ * Creates a queue with ten calls of one client. `ends` of these calls have ended before the queue first estimates waits, which is after
+ * half a second.
+ */
 async function judged(t: ExecutionContext, { inFlight = 1, longestWaitMs = 60_000, ends = 0 }) {
   const judging = new Set<() => void>();
   const later = (_: number, work: () => void) => {
@@ -263,7 +266,7 @@ test('the wait is estimated again while a call is queued, as the pace may fall',
   const { queue, refused, judge, end, judging } = await judged(t, { ends: 2, longestWaitMs: 1_400 });
   await judge();
   t.deepEqual(refused, []);
-  await judge(); // no more calls have ended, in twice the time
+  await judge(); // twice the time has passed, but no more calls have ended
   t.deepEqual(refused, ['a6', 'a7', 'a8', 'a9']);
   for (const name of ['a2', 'a3', 'a4']) await end(name);
   t.is(queue.waiting, 0);

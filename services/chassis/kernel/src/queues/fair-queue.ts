@@ -6,8 +6,8 @@ export interface ShareLimits {
   /** Maximum number of queued calls; further calls are refused. Default: unlimited. */
   waiting?: number;
   /**
-   * Names the party's calls in the message of a refusal because of these limits. Default: `of this <kind>`. The queue as a whole has a
-   * label if it gets only a part of all calls. When it is full, it then refuses with `tooManyRequests`; without a label it refuses with
+   * Names the party's calls in the message of a refusal because of these limits. Default: `of this <kind>`. Give the queue as a whole a
+   * label if it gets only a part of all calls. A full queue with a label refuses with `tooManyRequests`, a full queue without a label with
    * `unavailable`.
    */
   label?: string;
@@ -15,17 +15,17 @@ export interface ShareLimits {
 
 /** The limits of all calls together, and for each kind of party (address, tenant, …) the limits of one party. */
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
-  /** From the narrowest kind to the widest. A queued call belongs to the group of its widest party. */
+  /** The limits by kind of party, from the narrowest kind to the widest. A queued call belongs to the group of its widest party. */
   shares: Record<Kind, ShareLimits>;
   /**
-   * Maximum wait in ms. Every `judgedEveryMs` the whole wait of each queued call is estimated from the pace since the call was queued. A
-   * call is refused if its estimate is above the maximum, so most of these calls are refused at the first estimate. Default: no call is
-   * refused.
+   * Maximum wait in ms. Every `judgedEveryMs` the total wait of each queued call is estimated from how many calls have begun since it was
+   * queued. A call is refused if its estimate is above the maximum; most of these calls are refused at the first estimate. Default: no call
+   * is refused.
    */
   longestWaitMs?: number;
-  /** Interval in ms of the estimates. Default 1 s. */
+  /** Interval in ms between two estimates. Default 1,000. */
   judgedEveryMs?: number;
-  /** Calls `work` after this time in ms, and returns a function that cancels the call. Default: `setTimeout`. */
+  /** Calls `work` after `ms` milliseconds, and returns a function that cancels the call. Default: `setTimeout`. */
   later?: (ms: number, work: () => void) => () => void;
 }
 
@@ -47,7 +47,7 @@ interface Party {
   waiting: number;
   /** Number of the party's calls that have begun so far. */
   begun: number;
-  /** Number of queued flows. */
+  /** Number of the party's queued flows. */
   flows: number;
   /** Flows of the party that wait until one of the party's own calls ends. */
   parked: Set<Flow>;
@@ -75,10 +75,10 @@ interface Waiting {
 /**
  * Limits calls in flight. Queued calls begin round robin by party, so that no party waits for all calls of another.
  *
- * Groups (tenants, where the shares are by address and tenant) begin one call each, round robin, and so do the flows of a group. So a
- * tenant with calls from 200 addresses delays other tenants no more than a tenant with calls from one address. When a party of a flow is at
- * its limit, the flow is parked with that party, and checked again when one of the party's calls ends. So the cost of a step does not grow
- * with the number of queued calls.
+ * A flow is the queued calls that have the same parties; flows with the same widest party form a group. With shares by address and tenant,
+ * a group is a tenant. Groups begin one call each, round robin, and so do the flows of a group. So a tenant with calls from 200 addresses
+ * delays other tenants no more than a tenant with calls from one address. When a party of a flow is at its limit, the flow is parked with
+ * that party, and checked again when one of the party's calls ends. So the cost of a step does not grow with the number of queued calls.
  */
 export function fairQueue<Kind extends string>({
   shares,
@@ -95,8 +95,9 @@ export function fairQueue<Kind extends string>({
   const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
   const tooManyOfAll = () =>
     limits.label === undefined ? unavailable('Too many requests at once; try again in a moment') : tooMany(all);
-  /** `groups`: the groups with queued calls. `readyGroups`: those of them with flows that may begin. In both, the first one is next. */
+  /** The groups with queued calls. The first one is next. */
   const groups = new Set<Party>();
+  /** The groups with flows that may begin. The first one is next. */
   const readyGroups = new Set<Party>();
   const flows = new Map<string, Flow>();
   const byLength: Set<Flow>[] = [];
@@ -177,7 +178,7 @@ export function fairQueue<Kind extends string>({
       waitedMs += judgedEveryMs;
       for (const { party, ahead, begun } of seen) {
         const since = party.begun - begun;
-        // The estimate assumes that all calls in flight end now and as many begin in their places: in doubt a call is kept, not refused.
+        // The estimate assumes that all calls in flight end now and that as many begin in their places: when in doubt, a call is kept.
         const { inFlight } = party.limits;
         const perMs = (since + inFlight) / waitedMs;
         const behind = Math.max(0, ahead - since - inFlight);
@@ -210,7 +211,7 @@ export function fairQueue<Kind extends string>({
 
   /**
    * Drops the newest call of the longest flow, to make room for a flow with `calls` calls.
-   * @throws when no flow has at least two calls more than that.
+   * @throws DomainError if no flow has at least two calls more than `calls`.
    */
   function makeRoom(calls: number): void {
     const longest = firstOf(byLength.at(-1));
@@ -264,13 +265,16 @@ export function fairQueue<Kind extends string>({
 
   return {
     /**
-     * Resolves when the call may begin; returns synchronously if it may begin at once. Call the result when the call has ended.
-     * @param signal makes the signal that ends the wait; called only if the call has to wait. The wait then rejects with the signal's
-     * reason.
+     * Waits until the call may begin; returns synchronously if it may begin at once. Run the returned function when the call has ended.
+     * @param signal makes the signal that ends the wait; called only if the call has to wait. When the signal aborts, the wait rejects with
+     * the signal's reason.
      * @param continues whether the call belongs to a request that has begun: the call then waits even if its parties' `waiting` is used up.
-     * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already or would wait for longer than
-     * `longestWaitMs`, or when the full queue drops it for a party with fewer calls; `unavailable` (with a `label`: `tooManyRequests`) when
-     * the queue is full and no party in it has more calls than this one's, or when all calls wait for too long.
+     * @throws DomainError `tooManyRequests` if
+     * - a party of the call already has `waiting` queued calls, or
+     * - the call would wait for longer than `longestWaitMs`, or
+     * - the full queue drops the call in favour of a flow with fewer calls.
+     * @throws DomainError `unavailable` if the queue is full and no other flow has more calls, or if all calls wait for too long. A queue
+     * with a `label` throws `tooManyRequests` in these two cases.
      */
     enter(ids: Parties<Kind>, signal?: () => AbortSignal | undefined, continues = false): Release | Promise<Release> {
       const parties = partiesOf(ids);

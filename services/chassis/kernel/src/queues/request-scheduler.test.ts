@@ -9,7 +9,7 @@ function burn(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
-/** @param costMs time that each request blocks the event loop. */
+/** @param costMs time in ms for which each request blocks the event loop. */
 function setup({ costMs = 0, ...options }: RequestSchedulerOptions & { costMs?: number } = {}) {
   const scheduler = requestScheduler(options);
   const begun: string[] = [];
@@ -50,7 +50,7 @@ test('requests run round-robin between clients, even if one client sends many at
 
 test.serial('slow requests run in separate event loop iterations, and short ones share one', async (t) => {
   for (const [sliceMs, minRounds, maxRounds] of [
-    [0, 20, 103], // other work in an iteration leaves time for a second request, on a busy machine for several
+    [0, 20, 103], // if other work takes long, up to five requests share an iteration
     [60_000, 100 / 16, 10],
   ] as const) {
     const { begin, roundsUntil } = setup({ sliceMs, costMs: 0.5 });

@@ -5,15 +5,16 @@ export type SecretBox = ReturnType<typeof createSecretBox>;
 
 /**
  * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets are
- * sealed with the first key. To rotate, put a new key first: the units then reseal the secrets that are sealed with other keys. Remove the
- * old keys once `parley_secrets_under_old_keys` stays 0. The names are for people: a key is identified by its hash.
+ * sealed with the first key, and the units reseal secrets that are sealed with other keys. To rotate, first add the new key at the end, so
+ * that all processes can open what it seals; then put it first; finally remove the old key (deploy/README.md, "Replace a key"). The names
+ * are for people: a key is identified by its hash.
  */
 export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));
 
 const version = 1;
 const keyIdLength = 4;
 const nonceLength = 12;
-/** Explicit, because `node:crypto` also accepts shorter tags. */
+/** The tag length is explicit, because `node:crypto` also accepts shorter tags. */
 const authTagLength = 16;
 const prefixLength = 1 + keyIdLength;
 const headLength = prefixLength + nonceLength + authTagLength;
@@ -36,7 +37,7 @@ export function createSecretBox(keys: Uint8Array[]) {
     /** The prefix of all secrets that are sealed with the first key, and of no others. */
     prefix,
 
-    /** Whether the ring has more keys than the first. */
+    /** Whether the ring has keys besides the first one. */
     hasOldKeys: ring.length > 1,
 
     /** Reports whether these bytes are sealed with the first key. */
@@ -60,7 +61,10 @@ export function createSecretBox(keys: Uint8Array[]) {
       return sealed[0] === version && ring.some((entry) => entry.id.equals(id));
     },
 
-    /** @throws Error when the key is not in the ring, the place is a different one, or the bytes have changed. */
+    /**
+     * Decrypts a sealed secret.
+     * @throws Error when its key is not in the ring, the place is not the one given to `seal`, or the bytes have changed.
+     */
     open(sealed: Uint8Array, place: string): Buffer {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes.length < headLength || bytes[0] !== version) throw new Error(`${place} holds no sealed secret`);

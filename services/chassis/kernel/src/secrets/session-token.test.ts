@@ -33,7 +33,7 @@ function signedWith({ id, key }: RingKey, payload: string): string {
   return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`;
 }
 
-/** All refusals have the same message and form, and no cause. */
+/** Asserts a refusal. All refusals have the same message and form, and no cause. */
 function isRefused(t: ExecutionContext, verify: () => unknown, what: string): void {
   const error = t.throws(verify, { instanceOf: DomainError }, what);
   const { kind, message, reason, fields, cause } = error ?? {};
@@ -242,7 +242,7 @@ test('a payload in another encoding is refused though its MAC is right', (t) => 
   const payload = { aud: 'voice', tenantId: 7, iat: start, exp: start + hourMs, jti: 'xy' };
   const text = JSON.stringify(payload);
   const encoded = Buffer.from(text).toString('base64url');
-  t.is(text.length % 3, 1); // so that the last character has spare bits
+  t.is(text.length % 3, 1); // so that the last base64url character has unused bits
   t.like(verify(signedWith(key, encoded), 'voice'), { tenantId: 7 });
 
   const jtiOfBytes = Buffer.concat([Buffer.from(text.slice(0, -2)), Buffer.of(0xff), Buffer.from('"}')]);
@@ -266,7 +266,7 @@ test('a payload in another encoding is refused though its MAC is right', (t) => 
 test('the longest subject fits, and a longer token is refused before parsing and never minted', (t) => {
   const key = newKey('k'.repeat(32));
   const { mint, verify } = tokensOf([key]);
-  const controls = '\u0001'.repeat(200); // six characters each in JSON, the maximum
+  const controls = '\u0001'.repeat(200); // each character becomes six in JSON, the maximum
   const largest: TokenSubject = {
     audience: 'session',
     tenantId: 2 ** 31 - 1,

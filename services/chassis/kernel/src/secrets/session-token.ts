@@ -11,16 +11,18 @@ export const sessionTokenPrefix = 'pst1.';
 /** `session`: one embedded session. `voice`: speech for a tenant. */
 export type TokenAudience = 'session' | 'voice';
 
-/** The hosted video avatar of the agent that the holder of the token may open. */
+/** The agent's hosted video avatar, which the holder of the token may open. */
 export type AvatarBinding = z.infer<typeof avatarShape>;
 
-/** What a token is bound to, by its audience. */
+/** What a token is bound to, depending on its audience. */
 export type TokenSubject =
   | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
   | {
       audience: 'voice';
       tenantId: number;
-      /** The client's address when a unit uses the token on a client's behalf; throttles count it instead of the unit's. */
+      /**
+       * The client's address when a unit uses the token on a client's behalf. Throttling then applies to this address, not to the unit's.
+       */
       clientIp?: string | undefined;
     };
 
@@ -38,7 +40,7 @@ export type SessionTokens = ReturnType<typeof createSessionTokens>;
 
 export interface SessionTokenOptions {
   clock?: () => Date;
-  /** Default 1 h. */
+  /** How long a token is valid, in ms. Default 1 h. */
   lifetimeMs?: number;
 }
 
@@ -70,7 +72,7 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
     /**
      * Returns the claims of the token. `graceMs` extends its expiry only; default 0. If several audiences are accepted, the claims have the
      * audience of the token.
-     * @throws DomainError `unauthenticated`, the same for every reason.
+     * @throws DomainError `unauthenticated`; the error is the same for every reason.
      */
     verify<Audience extends TokenAudience>(
       token: string | null | undefined,
@@ -80,7 +82,7 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
       const claims = toClaims(readPayload(authentic(token, keys)));
       const accepted: readonly TokenAudience[] = [audience].flat();
       if (!accepted.includes(claims.audience)) throw refused();
-      // Negated, so that NaN is refused too.
+      // The comparison is negated, so that NaN is refused too.
       if (!(clock().getTime() < claims.expiresAt.getTime() + graceMs)) throw refused();
       return claims as TokenClaims<Audience>;
     },
@@ -96,7 +98,7 @@ function macOf(signed: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(signed).digest();
 }
 
-/** Returns the encoded payload of a token; undefined unless its MAC is right. */
+/** Returns the encoded payload of a token; undefined if its MAC is wrong. */
 function authentic(token: string | null | undefined, keys: ReadonlyMap<string, Uint8Array>): string {
   if (!token || token.length > maxTokenLength || !token.startsWith(sessionTokenPrefix)) throw refused();
   const [, keyId = '', payload = '', mac = '', ...more] = token.split('.');
@@ -107,7 +109,7 @@ function authentic(token: string | null | undefined, keys: ReadonlyMap<string, U
   return payload;
 }
 
-/** Returns the decoded bytes; undefined unless the text is their canonical base64url, so that each token has one spelling. */
+/** Returns the decoded bytes; undefined if the text is not their canonical base64url, so that each token has one spelling. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;

@@ -17,7 +17,7 @@ export class SettingsError extends Error {
 /** Settings that every unit has under its own prefix, read only when needed. */
 const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
 
-/** A variable of X11 desktops; only its name looks like a setting of the unit session. */
+/** A variable of X11 desktops; only its name looks like a setting of the session unit. */
 const foreignName = 'SESSION_MANAGER';
 
 const namesRead = new WeakMap<Environment, Set<string>>();

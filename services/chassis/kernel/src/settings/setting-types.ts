@@ -26,8 +26,8 @@ export const byteCount = wholeNumber;
 export const leaseMs = wholeNumber.min(1_000, 'must be at least 1000').max(600_000, 'must be at most 600000');
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
 /**
- * A URL that may have a user and a password. A password with an unescaped `/`, `?` or `#` is refused: it would end there, and a part of it
- * would be read as the host and shown in messages.
+ * A URL that may have a user and a password. A password with an unescaped `/`, `?` or `#` is refused: the password would end at this
+ * character, and a part of it would be read as the host and shown in messages.
  */
 export function loginUrl(protocol: RegExp, error: string) {
   const scheme = new RegExp(protocol.source.replace('$', ':'), protocol.flags);

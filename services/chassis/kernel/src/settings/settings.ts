@@ -7,7 +7,7 @@ export interface SettingOptions<Value> {
   without?: string;
   /** The default if `NODE_ENV` is `production`. */
   productionDefault?: Value;
-  /** Required in production, which does not fall back to embedded engines. */
+  /** Whether the setting is required in production, where a process does not fall back to embedded engines. */
   requiredInProduction?: boolean;
   /** The condition under which the setting is required, if that depends on other settings, as Markdown: ``without `SESSION_DATABASE_URL` ``. */
   required?: string;
@@ -31,7 +31,7 @@ export interface OptionalGroup<S extends Settings = Settings> {
   readonly kind: 'optionalGroup';
   readonly name: string;
   readonly settings: S;
-  /** One of these settings which, if set without `name`, shows that `name` was forgotten. */
+  /** Name of one of these settings. If this setting is set without the variable `name`, then `name` was forgotten. */
   readonly takesName?: string | undefined;
 }
 
@@ -49,9 +49,10 @@ export type ValuesOf<S> = {
 };
 
 /**
- * Declares a setting. Reading, the error at start, `scripts/settings` and the table in SETTINGS.md come from this declaration.
- * @param type validates and converts the text of the variable, and has the default; without a default it is required unless optional.
- * @param meaning a sentence or two, in Markdown; units included where the name does not have them.
+ * Declares a setting. The code that reads it, the error at start, `scripts/settings` and the table in SETTINGS.md use this declaration.
+ * @param type validates and converts the text of the variable, and has the default. A setting without a default is required, unless its
+ * type is optional.
+ * @param meaning a sentence or two, in Markdown; has the unit if the setting's name does not have it.
  */
 export function setting<T extends z.ZodType>(
   name: string,
@@ -62,7 +63,7 @@ export function setting<T extends z.ZodType>(
   return { kind: 'setting', name, type: type as z.ZodType<z.output<T>>, meaning, options };
 }
 
-/** Declares settings that are required only if the variable `name` is set, which is itself one of them. */
+/** Declares settings that are required only if the variable `name` is set. `name` itself is one of these settings. */
 export function optionalGroup<S extends Settings>(name: string, settings: S, takesName?: string): OptionalGroup<S> {
   return { kind: 'optionalGroup', name, settings, takesName };
 }
@@ -70,12 +71,12 @@ export function optionalGroup<S extends Settings>(name: string, settings: S, tak
 /** A setting as plain data, for people, charts and checks of an installation. It never holds a configured value. */
 export interface ListedSetting {
   name: string;
-  /** E.g. `port`, or `a | b | c` for an enum. */
+  /** The type in words, e.g. `port`, or `a | b | c` for an enum. */
   type: string;
   secret: boolean;
-  /** The default as text. Undefined if the setting is required, has none or is a secret. */
+  /** The default as text. Undefined if the setting is required, has no default or is a secret. */
   default: string | undefined;
-  /** The default if `NODE_ENV` is `production`, if it differs. */
+  /** The default if `NODE_ENV` is `production`. Undefined if production has the same default. */
   productionDefault: string | undefined;
   /** What the process uses without a value, in words. */
   without: string | undefined;

@@ -44,13 +44,16 @@ export const fetchedUrl = httpUrl.refine(
   'has a user or password',
 );
 /**
- * The TLS modes of the driver. libpq's `prefer` and `allow` are missing: they would continue without TLS when the server, or an attacker in
- * the server's place, refuses TLS.
+ * The TLS modes of the PostgreSQL driver. libpq's `prefer` and `allow` are missing: they would continue without TLS when the server, or an
+ * attacker in the server's place, refuses TLS.
  */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-/** The values of `ssl`, the older parameter. The driver reads any other value, even `false`, as `true`. */
+/** The allowed values of `ssl`, a parameter that is older than `sslmode`. The driver reads any other value, even `false`, as `true`. */
 const sslValues = ['true', '1', '0', 'no-verify'];
-/** The parameters of a URL that the driver reads. It ignores all other parameters, and these in another letter case. */
+/**
+ * The parameters of a database URL that the driver reads. The driver ignores all other parameters, and these parameters in another letter
+ * case.
+ */
 const postgresParameters = [
   'user',
   'password',
@@ -75,8 +78,8 @@ const postgresParameters = [
   'query_timeout',
 ];
 /**
- * Returns the problem with a parameter that the driver would read differently than a person or the checks here. The problem names only
- * known parameters, because an unknown one may be a part of a password.
+ * Returns the problem with a parameter that the driver would read in another way than a person or the checks in this file would. The
+ * problem names only known parameters, because an unknown one may be a part of a password.
  */
 function parametersProblem(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
@@ -128,7 +131,7 @@ export const meshKeySetting = setting(
   'Signs the callers of calls between units. Of several, separated by commas, the first signs and all are accepted.',
   { secret: true },
 );
-/** A key separate from the mesh's, so that no unit can act as an operator. */
+/** The operators' key. It is separate from the mesh's key, so that no unit can act as an operator. */
 export const operatorKeySetting = setting(
   'OPERATOR_KEY',
   secretKey.optional(),
@@ -136,7 +139,7 @@ export const operatorKeySetting = setting(
   { secret: true, without: 'operators can do nothing' },
 );
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
-/** TLS and login of the connections to brokers. */
+/** TLS and login of the connections to Kafka brokers. */
 const kafkaConnection = {
   tls: setting('KAFKA_TLS', flag.default(false), 'Whether the brokers are reached by TLS.'),
   login: optionalGroup(
@@ -271,7 +274,7 @@ export const tracingSettings = {
   ),
 };
 
-/** Settings of every process, with one unit or with all. */
+/** Settings of every process, whether it runs one unit or all units. */
 const everyProcessSettings = {
   nodeEnv: setting(
     'NODE_ENV',
@@ -437,14 +440,14 @@ export function portSettings<Kind extends PortKind>(
   return Object.fromEntries(settings);
 }
 
-/** The address that clients know, without a slash at its end. */
+/** The public address of the installation, without a slash at its end. */
 export const publicUrlSetting = setting(
   'PARLEY_PUBLIC_URL',
   httpUrl.default('http://localhost:4000').transform((url) => url.replace(/\/$/, '')),
   'The address that clients know; issuer and audience of access tokens, so the same for gateway and identity.',
 );
 
-/** The address of the voice service that clients know, without a slash at its end. */
+/** The public address of the voice service, without a slash at its end. */
 export const voicePublicUrlSetting = setting(
   'VOICE_PUBLIC_URL',
   httpUrl.default('http://localhost:4100').transform((url) => url.replace(/\/$/, '')),
@@ -459,7 +462,7 @@ export const avatarTokenKeysSetting = setting(
   { secret: true },
 );
 
-/** For servers that pages of other sites call. */
+/** A setting for servers that pages of other sites call. */
 export const corsOriginsSetting = setting(
   'CORS_ORIGINS',
   list.default(['*']),
@@ -467,7 +470,7 @@ export const corsOriginsSetting = setting(
   { productionDefault: [] },
 );
 
-/** For servers that limit clients by their address. */
+/** A setting for servers that limit clients by their address. */
 export const trustedProxiesSetting = setting(
   'TRUSTED_PROXIES',
   list.refine(areNetworks, 'is not a list of addresses or CIDRs').default([]),
@@ -484,7 +487,7 @@ function areNetworks(values: string[]): boolean {
   }
 }
 
-/** Keys that encrypt or sign what is stored; the first one is in use. */
+/** Keys that encrypt or sign stored data. The first key is used for new data. */
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',
   secretKeys,
@@ -492,7 +495,7 @@ export const secretsKeysSetting = setting(
   { secret: true },
 );
 
-/** One setting for both units, so that every turn can make its model call. */
+/** Session and agent share this setting, so that every turn can make its model call. */
 export const turnsAtOnceSetting = setting(
   'SESSION_TURNS_AT_ONCE',
   positiveInt.default(200),

@@ -8,7 +8,7 @@ const maxUnwrittenBytes = 64 * 1024;
 
 /**
  * Appends log lines to a file at once, because the last lines before a kill matter most. Lines that cannot be written, as on a full disk,
- * are retried with the next line; beyond 64 KiB lines are dropped, and a later line has their number. Standard error reports when writing
+ * are retried with the next line. Beyond 64 KiB lines are dropped, and a later line reports how many. Standard error reports when writing
  * fails and when it works again.
  * @throws SettingsError when the file cannot be opened.
  */
@@ -66,7 +66,7 @@ function makeFolder(folder: string): void {
 
 let standardError: ReturnType<typeof lineOutput> | undefined;
 
-/** Writes to standard error without blocking or throwing, because it may be on the full disk too. */
+/** Writes to standard error without blocking or throwing, because standard error may be on the full disk too. */
 function report(line: string): void {
   standardError ??= lineOutput(process.stderr);
   standardError.write(`${line}\n`);

@@ -5,7 +5,7 @@ const flushTimeoutMs = 1_000;
 
 /**
  * Writes log lines at once, because the last lines before a kill matter most, and never blocks. When the reader is more than 1 MiB behind,
- * lines are dropped, and a later line has their number. A closed reader is no error. (pino's own output either blocks on a stalled reader
+ * lines are dropped, and a later line reports how many. A closed reader is no error. (pino's own output either blocks on a stalled reader
  * or retries for ever on a closed one.)
  */
 export function lineOutput(out: Writable) {

@@ -31,7 +31,7 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       const requestId = currentRequestId();
       return { ...(span && { traceId: span.traceId, spanId: span.spanId }), ...(requestId && { requestId }) };
     },
-    // Used if code logs the headers of a request.
+    // These fields are redacted in case code logs the headers of a request.
     redact: [
       'authorization',
       '*.authorization',

@@ -22,14 +22,14 @@ export interface GaugeValue {
 export function createMetrics(unit: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ unit });
-  // Precision in ms of the measurement of the event loop's delay; the measured delays include it. At 10, the default, an idle process uses
-  // a third of a percent of a core to wake up for the measurement.
+  // The event loop's delay is measured with this precision in ms; each measured delay includes the precision. At 10, the default, an idle
+  // process uses a third of a percent of a core to wake up for the measurement.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   const durations = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Histogram({ name, help, labelNames, buckets, registers: [registry] });
   return {
     registry,
-    /** Seconds per gRPC call served, by method and outcome; a stream from open to end. */
+    /** Seconds per gRPC call served, by method and outcome; for a stream, the time from its opening to its end. */
     rpcDuration: durations('parley_rpc_duration_seconds', 'gRPC calls served', ['method', 'outcome']),
     /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
     graphDuration: durations('parley_graph_duration_seconds', 'GraphQL root fields served', ['operation', 'outcome']),

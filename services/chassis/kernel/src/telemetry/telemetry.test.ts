@@ -24,7 +24,7 @@ async function traced(t: ExecutionContext, env: Record<string, string>) {
   return part;
 }
 
-/** Listens, and resolves with the port. */
+/** Makes `server` listen, and resolves with its port. */
 async function listening(t: ExecutionContext, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -233,5 +233,5 @@ test.serial('a process stops in time while the collector is down', async (t) => 
   const begun = performance.now();
   await part.stop();
   const tookMs = performance.now() - begun;
-  t.true(tookMs < 30_000, `${tookMs} ms`); // the part waits for at most 2 s
+  t.true(tookMs < 30_000, `${tookMs} ms`); // the telemetry part waits no longer than 2 s
 });

@@ -6,12 +6,12 @@ import { type Environment, readSettings } from '../settings/config.ts';
 import { tracingSettings } from '../settings/shared-settings.ts';
 import type { TracingSettings } from './tracing-sdk.ts';
 
-/** How long a process that stops waits for its last spans to be exported. */
+/** How long a stopping process waits until its last spans are exported. */
 const flushTimeoutMs = 2_000;
 
 /**
- * OpenTelemetry's traces for one process, configured by the `OTEL_*` variables. The SDK is loaded only if these variables turn traces on.
- * There is no automatic instrumentation: boundaries make their spans by `inSpan`.
+ * OpenTelemetry's traces for one process, configured by the `OTEL_*` variables. The SDK is loaded only if these variables enable traces.
+ * There is no automatic instrumentation: code at the boundaries of the process makes its spans with `inSpan`.
  */
 export function telemetry(env: Environment): Part {
   let sdk: { shutdown(): Promise<void> } | undefined;
@@ -24,7 +24,7 @@ export function telemetry(env: Environment): Part {
       sdk = await startTracing(settings);
     },
     async stop() {
-      // The SDK would retry for some 10 s while the collector is down.
+      // The wait is limited, because the SDK retries for some 10 s while the collector is down.
       const sent = sdk?.shutdown().catch(() => undefined);
       await Promise.race([sent, delay(flushTimeoutMs, undefined, { ref: false })]);
     },
@@ -32,9 +32,9 @@ export function telemetry(env: Environment): Part {
 }
 
 /**
- * Returns the settings of traces; undefined if traces are off. The other settings are not read then, because operators often set variables
- * for whole namespaces.
- * @throws SettingsError
+ * Returns the settings of traces; undefined if traces are off. If traces are off, the other settings are not read, because operators often
+ * set variables for whole namespaces.
+ * @throws SettingsError if a setting is invalid
  */
 export function readTracing(env: Environment): TracingSettings | undefined {
   const { isDisabled, endpoint, tracesEndpoint, exporters } = tracingSettings;

@@ -44,7 +44,7 @@ export type TracingSettings = ValuesOf<typeof tracingSettings>;
 
 /** Starts to record and export the spans of this process, with the settings' exporters. */
 export async function startTracing(settings: TracingSettings): Promise<{ shutdown(): Promise<void> }> {
-  // Without this level the SDK reports nothing, not even that the collector is down.
+  // Without a log level the SDK reports nothing, not even that the collector is down.
   const logLevel = diagLogLevelFromString(getStringFromEnv('OTEL_LOG_LEVEL'));
   if (logLevel !== undefined) diag.setLogger(new DiagConsoleLogger(), logLevel);
   const exporters = settings.exporters?.length ? settings.exporters : (['otlp'] as const);
@@ -76,7 +76,7 @@ export function registerTracing(
   return provider;
 }
 
-/** Imported on demand, because a process uses only one of these exporters. */
+/** The exporters are imported on demand, because a process uses only one of them. */
 const otlpExporters: Record<
   (typeof otlpProtocols)[number],
   () => Promise<{ OTLPTraceExporter: new () => SpanExporter }>

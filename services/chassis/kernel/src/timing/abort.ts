@@ -9,7 +9,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Resolves or rejects as `work` does, or rejects with the signal's reason as soon as that aborts. `work` itself continues. */
+/** Resolves or rejects as `work` does, or rejects with the signal's reason as soon as the signal aborts. `work` itself continues. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

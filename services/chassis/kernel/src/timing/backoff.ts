@@ -9,7 +9,7 @@ export interface BackoffOptions {
   random?: () => number;
 }
 
-/** Bounds the exponent, which would otherwise overflow to infinity. */
+/** Bounds the exponent: the power of two would otherwise overflow to infinity. */
 const maxDoublings = 31;
 
 /** Returns the pause in ms after a number of consecutive failures (1, 2, …); the pause doubles with each failure. */

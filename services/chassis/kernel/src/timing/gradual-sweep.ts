@@ -1,6 +1,6 @@
 /**
- * Removes expired values from a map without a timer or a long pause: each call checks the next two entries. When it is called once per
- * write, the map keeps less than about twice its live entries.
+ * Removes expired values from a map without a timer or a long pause: each call checks the next two entries. If it is called once per write,
+ * fewer than about half of the map's entries are expired.
  */
 export function gradualSweep<K, V>(map: Map<K, V>, isExpired: (value: V) => boolean): () => void {
   let entries = map.entries();

@@ -5,12 +5,12 @@ import type { Logger } from '../telemetry/log.ts';
 export interface RepeatedOptions {
   name: string;
   pauseMs: number;
-  /** The log message of the first of consecutive failures. */
+  /** The message that is logged for the first of several consecutive failures. */
   failure: string;
   log: Pick<Logger, 'warn'>;
 }
 
-/** Does some work at the start and again after each pause, until it stops. */
+/** Does some work when the part starts and again after each pause, until the part stops. */
 export function repeated(
   { name, pauseMs, failure, log }: RepeatedOptions,
   work: (signal: AbortSignal) => Promise<unknown>,

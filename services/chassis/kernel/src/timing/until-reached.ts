@@ -1,14 +1,14 @@
 import type { Logger } from '../telemetry/log.ts';
 
-/** Longer than any engine takes to start beside the units. */
+/** Any engine that is started together with the units starts within this time in ms. */
 const longestMs = 30_000;
 
 /**
  * Readiness for an engine that the unit can do without for a while, such as the event bus, whose events wait in the outbox.
  *
- * Not ready until `ping` has resolved once, so that a rollout with wrong settings stops. Ready at the latest `atMostMs` after the first
- * check, even without the engine, so that a unit that restarts during an outage serves everything that works without the engine; the reason
- * is then logged. A later outage does not affect readiness.
+ * The unit is not ready until `ping` has resolved once, so that a rollout with wrong settings stops. After `atMostMs` it is ready even
+ * without the engine, so that a unit that restarts during an outage serves everything that works without the engine. The error of the last
+ * `ping` is then logged. A later outage does not affect readiness.
  */
 export function untilReached(
   engine: string,

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDomainError } from '../errors.ts';
 
-/** Repeats `work` after a pause while it rejects with `unavailable` and `mayRepeat` allows it; any other error is thrown. */
+/**
+ * Repeats `work` after a pause for as long as it rejects with `unavailable` and `mayRepeat` returns true. Rejects with any other error, and
+ * with the last `unavailable`.
+ */
 export async function whileUnavailable<T>(
   work: () => Promise<T>,
   pauseMs: number,

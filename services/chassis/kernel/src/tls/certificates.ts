@@ -41,7 +41,10 @@ export function wayTo(
   return undefined;
 }
 
-/** Reads a text file. @throws Error with the reason, without the path */
+/**
+ * Reads a text file.
+ * @throws Error if the file cannot be read; the message has the reason but not the path
+ */
 export function readPem(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -55,7 +58,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'of an unknown error';
 }
 
-/** Returns a path for messages, unless the value is the content of a file, which may be a key. */
+/**
+ * Returns the path for messages. If the value is not a path but the content of a file, which may be a key, returns a note without that
+ * content.
+ */
 export const shownPath = (path: string) =>
   /[\r\n]|-----BEGIN/u.test(path) ? 'the content of a file in place of its path' : path;
 

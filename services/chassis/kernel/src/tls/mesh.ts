@@ -32,7 +32,7 @@ export interface MeshTls {
   onChange(listener: (changed: MeshCertificate) => void): () => void;
 }
 
-/** The file paths in the settings, by what the files contain. */
+/** The paths of the TLS files from the settings. The keys name what the files contain. */
 export type MeshTlsFiles = Record<keyof MeshCertificate, string>;
 
 /** Kubernetes replaces mounted files within about a minute. */
@@ -42,8 +42,9 @@ const { certFile, keyFile, caFile } = meshSettings.tls;
 const names: MeshTlsFiles = { cert: certFile.name, key: keyFile.name, ca: caFile.name };
 
 /**
- * Reads the TLS files for calls to other units. The part rereads the files, so that a certificate can be replaced without a restart.
- * @throws SettingsError also if only some of the files are given, or if they do not match
+ * Reads the TLS files for calls to other units. The returned part rereads the files, so that a certificate can be replaced without a
+ * restart.
+ * @throws SettingsError if only some of the files are given, if a file is invalid, or if the files do not belong together
  */
 export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>): MeshOptions & Part {
   const { lookupIntervalMs } = readSettings(env, { lookupIntervalMs: meshSettings.lookupIntervalMs });
@@ -63,8 +64,8 @@ export function readMesh(env: Environment, log?: Pick<Logger, 'info' | 'warn'>):
 }
 
 /**
- * Returns the files of the settings, after reading them once; undefined if no files are set.
- * @throws SettingsError
+ * Returns the file paths of the settings, after reading each file once; undefined if no files are set.
+ * @throws SettingsError if only some of the files are given, or if they are invalid
  */
 export function readMeshTlsFiles(env: Environment): MeshTlsFiles | undefined {
   const { certFile: cert, keyFile: key, caFile: ca } = readSettings(env, meshSettings.tls);
@@ -107,7 +108,7 @@ function readMeshCertificate(files: MeshTlsFiles): MeshCertificate {
   if (!cert || !ca || !key || problems.length > 0) throw new SettingsError(problems);
   const read = { cert: cert.text, key: key.text, ca: ca.text };
   try {
-    createSecureContext(read); // refuses e.g. keys that are too short, which parsing accepts
+    createSecureContext(read); // TLS refuses e.g. keys that are too short, which parsing accepts
   } catch (error) {
     throw new SettingsError([`${names.cert}: cannot be used for TLS: ${(error as Error).message}`]);
   }
@@ -141,8 +142,8 @@ function whyRefused({ cert, ca }: MeshCertificate): string | undefined {
 }
 
 /**
- * Rereads the files. The previous files stay in use while new ones are being written, if they are damaged, or if other units would refuse
- * them.
+ * Rereads the files. The previous files stay in use while new files are being written, and if the new files are damaged or other units
+ * would refuse them.
  */
 export function meshTls(
   files: MeshTlsFiles,

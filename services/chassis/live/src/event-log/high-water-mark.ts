@@ -42,7 +42,7 @@ function readMark(file: string): number {
 
 function writeMark(file: string, ms: number): void {
   const draft = `${file}.new`;
-  // Flushed before the rename, so that a power failure leaves either the old mark or the new one.
+  // The file is flushed before the rename, so that a power failure leaves either the old mark or the new one.
   writeFileSync(draft, `${ms}\n`, { mode: 0o600, flush: true });
   renameSync(draft, file);
 }

@@ -3,19 +3,19 @@ import { dropOldest, type MemoryStream } from './memory-stream.ts';
 /** Measured overhead of an entry in bytes, including its id and the state that readers keep for the entry. */
 const entryBytes = 800;
 
-/** The fraction to which a full log is reduced, so that it does not drop entries at every append. */
+/** The fraction of the maximum to which a full log is reduced, so that it does not drop entries at every append. */
 const keptFraction = 0.9;
 
-/** An append. `end`: the number in the stream that the entry after the append has. */
+/** The record of one append to a stream. `end` is the number of the entry that follows the append in the stream. */
 interface Append {
   stream: MemoryStream;
   end: number;
   bytes: number;
 }
 
-/** Bounds the memory of all streams of a log together to `maxBytes`, including the overhead of entries. */
+/** Limits the total memory of all streams of a log to `maxBytes`. The overhead of entries is included. */
 export function memoryBudget(maxBytes: number) {
-  // In order of time. The appends before `first` have been dropped.
+  // The appends in order of time. Appends before the index `first` have been dropped.
   let appends: Append[] = [];
   let first = 0;
   let used = 0;
@@ -25,7 +25,7 @@ export function memoryBudget(maxBytes: number) {
     used -= sizeOf(dropOldest(stream, count));
   }
 
-  /** Drops the oldest appends, but never the last one. */
+  /** Drops the oldest appends until the log is small enough, but never the last append. */
   function dropOldestAppends(): void {
     const ends = new Map<MemoryStream, number>();
     let excess = used - maxBytes * keptFraction;
@@ -38,7 +38,7 @@ export function memoryBudget(maxBytes: number) {
     for (const [stream, end] of ends) drop(stream, end - stream.dropped);
   }
 
-  /** Removes the records of appends whose entries have been dropped for their age. */
+  /** Removes the records of appends whose entries were dropped because they were too old. */
   function removeDropped(): void {
     for (let oldest = appends[first]; oldest && oldest.end <= oldest.stream.dropped; oldest = appends[first]) first++;
     if (first < 1_000 || first < appends.length / 2) return;

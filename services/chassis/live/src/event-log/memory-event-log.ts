@@ -9,7 +9,7 @@ import { indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-s
 import { followStream } from './memory-tail.ts';
 
 export interface MemoryEventLogOptions {
-  /** How long entries are kept. Default 1 h. */
+  /** How long entries are kept, in ms. Default 1 h. */
   ttlMs?: number;
   /** Maximum number of entries of one stream; above it, the stream's oldest entries are dropped. Default 100,000. */
   maxEntries?: number;
@@ -20,7 +20,7 @@ export interface MemoryEventLogOptions {
    * Without the file, only the clock and `after` ensure that ids grow from run to run.
    */
   highWaterFile?: string;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   now?: () => number;
 }
 
@@ -78,7 +78,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
       if (stream.horizon === undefined) {
         stream.horizon = floor && compareParts(floor, beginning) === 0 ? beginning : last;
       } else if (floor && compareParts(floor, newestId(stream)) > 0) {
-        budget.drop(stream, stream.entries.length); // there is a gap, so the stream would wrongly seem complete
+        budget.drop(stream, stream.entries.length); // earlier entries are missing, so the stream must not seem complete
         stream.horizon = last;
       }
 

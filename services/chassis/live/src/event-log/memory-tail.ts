@@ -34,9 +34,7 @@ export function followStream(stream: MemoryStream, options: FollowOptions): Asyn
   return batches(stream, options, liveFrom, release);
 }
 
-/**
- * @param liveFrom the number of the first entry that was appended after the reader joined; `maxBehind` counts only entries from there on
- */
+/** @param liveFrom the number of the first entry that was appended after the reader joined; `maxBehind` counts this entry and later ones */
 async function* batches(
   stream: MemoryStream,
   { begin, after, maxBehind, signal, isClosed }: FollowOptions,

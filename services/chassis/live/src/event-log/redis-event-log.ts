@@ -8,7 +8,7 @@ import { appendTo, checkMayAppend, entriesAfter, type LinkedEntry, newestId, old
 import { tailOf } from './redis-tail.ts';
 
 export interface RedisEventLogOptions {
-  /** How long entries are kept. Default 1 h. */
+  /** How long entries are kept, in ms. Default 1 h. */
   ttlMs?: number;
   /** Approximate number of entries that one stream keeps; above it, the stream's oldest entries are dropped. Default 100,000. */
   maxEntries?: number;
@@ -65,7 +65,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     return made;
   }
 
-  /** Retries when the follower has just ended because its last reader left. */
+  /** Retries when the follower has just ended because it had no more readers. */
   async function join(stream: string, maxBehind: number): Promise<Reader> {
     for (;;) {
       const reader = (await follow(stream)).join(maxBehind);
@@ -92,8 +92,8 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     async read(stream, { after, limit = 1_000 }): Promise<Excerpt> {
       use(stream);
       const from = eventIdParts(after);
-      // Both commands run concurrently: an entry that is trimmed between them may be returned and still be reported as missing, but not the
-      // reverse.
+      // Both commands run concurrently. An entry that is trimmed between them may be returned and still be reported as missing; a missing
+      // entry is never reported as present.
       const [entries, oldest] = await Promise.all([
         entriesAfter(connection, stream, formatEventId(from), limit),
         oldestEntry(connection, stream),

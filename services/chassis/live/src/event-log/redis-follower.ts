@@ -8,7 +8,7 @@ import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize, publishe
 export interface FollowerOptions {
   outageTimeoutMs: number;
   closeSignal: AbortSignal;
-  /** Called when the follower has ended, e.g. because its last reader left. */
+  /** Called when the follower has ended, e.g. because it has no more readers. */
   ended(): void;
 }
 
@@ -75,7 +75,7 @@ export async function followStream(
     }
   }
 
-  /** Reads the entries after the last one. A notification during a read causes another read. */
+  /** Reads the entries after the follower's position. A notification during a read causes another read. */
   async function readOn(): Promise<void> {
     isStale = true;
     if (isReading || !position) return;
@@ -84,7 +84,7 @@ export async function followStream(
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         const found = await page(position);
-        if (isLost) return; // deliver nothing before the interruption; `resumed` reads again
+        if (isLost) return; // nothing may be delivered before the interruption; `resumed` reads these entries again
         const [first, last] = [found[0], found.at(-1)];
         if (!first || !last) continue;
         const isKnown = position.ms > 0;
@@ -103,7 +103,7 @@ export async function followStream(
 
   /** Delivers a published entry if it is the next one; otherwise reads from the stream. */
   function onAppended(message: Buffer): void {
-    if (isLost) return; // `resumed` delivers the interruption first, and then reads
+    if (isLost) return; // the entry is not delivered now: `resumed` delivers the interruption first, and then reads
     const entry = publishedEntry(message);
     if (!entry || isReading || !position || entry.previous !== formatEventId(position)) return void readOn();
     position = eventIdParts(entry.id);
@@ -159,13 +159,13 @@ export async function followStream(
   if (isStale) void readOn();
 
   return {
-    /** Adds a reader, which gets all entries after the present position. Undefined when the follower has ended. */
+    /** Adds a reader, which gets all entries after the follower's present position. Returns undefined when the follower has ended. */
     join(maxBehind: number) {
       if (ended.signal.aborted || !position) return undefined;
       const state: ReaderState = { queue: [], failure: undefined, maxBehind, wake: () => undefined };
       readers.add(state);
       return Object.assign(state, {
-        /** The reader pages through the stream up to here itself; later entries are in the queue. */
+        /** The reader itself reads the stream, page by page, up to this position; later entries are in the queue. */
         joinedAt: position,
         page,
         /** Resolves at the next entry, when the follower ends, or when the signal aborts. */

@@ -9,9 +9,12 @@ export interface LinkedEntry extends Entry {
 }
 
 export interface AppendOptions {
-  /** New ids are greater than this id. When it is above the newest entry, entries are missing, and the stream is deleted. */
+  /**
+   * New ids are greater than this id. When it is above the newest entry, entries are missing, and an append first deletes the existing
+   * stream.
+   */
   floor: EventIdParts;
-  /** Whether nothing was ever appended, so that a stream that does not exist yet is complete. */
+  /** Whether the stream is new: nothing was ever appended to it. A new stream that does not exist yet is complete. */
   isNew: boolean;
   ttlMs: number;
   maxEntries: number;
@@ -21,8 +24,8 @@ export interface AppendOptions {
 export const pageSize = 500;
 
 /**
- * The channel on which appends to a stream are published: `<previous id> <id> <data>` of a single short entry, otherwise the last id,
- * whose entries have to be read.
+ * The channel on which appends to a stream are published. The message for a single short entry is `<previous id> <id> <data>`. Any other
+ * message is the last appended id; followers then read the entries from the stream.
  */
 export const channelOf = (stream: string) => `${stream}:appended`;
 
@@ -87,7 +90,7 @@ export async function newestId(redis: RedisConnection, stream: string): Promise<
   return row && eventIdParts(row[0].toString('latin1'));
 }
 
-/** `[id, ['previous', id, 'data', bytes]]` */
+/** An entry as Redis returns it: `[id, ['previous', id, 'data', bytes]]`. */
 type Row = [id: Buffer, fields: Buffer[]];
 
 const asBytes = { bytes: true };
@@ -98,11 +101,11 @@ function toEntry([id, [, previous, , data]]: Row): LinkedEntry {
 }
 
 /**
- * The first id is above the newest entry, the floor and the server's clock, so that ids grow despite a step back of the clock or a loss of
- * the stream.
+ * The first id of an append is above the newest entry, the floor and the server's clock, so that ids grow despite a step back of the clock
+ * or a loss of the stream.
  *
  * Each entry has the id of the previous entry. So the oldest entry shows from which id on the stream is complete, without a second key that
- * could be lost alone. When the stream was lost, its first entry refers to an id that no reader has: the id just below its own, in a new
+ * could be lost alone. After a loss of the stream, its first entry refers to an id that no reader has: the id just below its own, in a new
  * millisecond.
  */
 const append = redisScript(`

@@ -7,7 +7,7 @@ import { pageSize } from './redis-stream.ts';
 interface TailPosition {
   /** Entries up to this id are skipped. The id may be ahead of the stream. */
   after: EventIdParts;
-  /** Whether existing entries are wanted, and not only new ones. */
+  /** Whether the reader also wants existing entries, not only new ones. */
   wantsPast: boolean;
   /** Whether the stream certainly has every entry after `after`. */
   isComplete: boolean;
@@ -15,8 +15,8 @@ interface TailPosition {
 }
 
 /**
- * One reader of a stream: first existing entries, page by page, then those from its follower. Keeps the follower until the
- * signal aborts or the iteration ends.
+ * One reader of a stream. It yields existing entries first, page by page, and then new entries from its follower. Keeps the follower until
+ * the signal aborts or the iteration ends.
  */
 export function tailOf(reader: Reader | undefined, position: TailPosition): AsyncGenerator<Entry[]> {
   const { signal } = position;
@@ -56,14 +56,14 @@ async function* batches(
   }
 }
 
-/** Returns the length of the next batch; an interruption is a batch of its own. */
+/** Returns the length of the next batch; an interruption is a separate batch. */
 function batchLength(queue: Reader['queue']): number {
   if (queue[0] === interruption) return 1;
   const next = queue.indexOf(interruption);
   return Math.min(next === -1 ? queue.length : next, pageSize);
 }
 
-/** Yields the entries between the position and the beginning of the queue. */
+/** Yields the entries between the reader's position and the beginning of the queue. */
 async function* past(reader: Reader, { after, isComplete, signal }: TailPosition): AsyncGenerator<Entry[]> {
   const { joinedAt } = reader;
   let cursor = after;

@@ -16,7 +16,8 @@ const logIntervalMs = 30_000;
 /**
  * Makes a `countAll` for throttles. The counts are shared by all processes; while the engine cannot be reached, each process counts by
  * itself.
- * @returns a function. Its argument `refuse` is called before this process counts entries by itself, and may throw instead.
+ * @returns a function. Its argument `refuse` is called before this process counts entries by itself; it may throw an error to refuse the
+ * call.
  */
 export function degradingCounts({
   keyValue,

@@ -20,7 +20,7 @@ export interface KeepSubscribedOptions {
 /**
  * Subscribes to announcements that a unit can do without for a while. Resolves after the first attempt: in an outage the unit starts
  * anyway, and the subscription is retried.
- * @throws for an invalid channel.
+ * @throws Error for an invalid channel.
  */
 export async function keepSubscribed(
   from: Announcements,

@@ -18,8 +18,8 @@ export interface KeyValue {
   /** Counts all entries or none, atomically and in one round trip. */
   countAll(entries: CountEntry[]): Promise<CountAnswer>;
   /**
-   * Subtracts amounts that were counted, atomically: no counter goes below 0, and the window of a counter does not change. A counter whose
-   * window has ended is not changed; a late call may subtract from the next window.
+   * Subtracts amounts that were counted, atomically: no counter goes below 0, and the window of a counter does not change. If the window
+   * has ended, a call changes nothing, or subtracts from the counter's next window if that has started.
    */
   giveBack(entries: Pick<CountEntry, 'key' | 'amount'>[]): Promise<void>;
   /**
@@ -28,7 +28,8 @@ export interface KeyValue {
    */
   publish(channel: string, message: string): Promise<void>;
   /**
-   * Once resolved, `handler` gets every later message, until the returned function is called. Errors of the handler are logged.
+   * Once the promise has resolved, `handler` gets every later message, until the returned function is called. Errors of the handler are
+   * logged.
    */
   subscribe(channel: string, handler: (message: string) => void): Promise<Unsubscribe>;
   /** Resolves when the engine responds. */
@@ -43,7 +44,7 @@ export type Unsubscribe = () => Promise<void>;
 /** A counter with fixed windows. A window starts with its first count and ends `windowMs` later; the counter ends with its window. */
 export interface CountEntry {
   key: string;
-  /** The limit of one window. */
+  /** The maximum count in one window. */
   requests: number;
   windowMs: number;
   /** The amount to count. With 0 the count is only read, and no window starts. Amounts for the same key are added up. */
@@ -66,17 +67,17 @@ export interface CountWindow {
  */
 export type CountAnswer = { counted: true; windows: CountWindow[] } | { counted: false; refused: CountWindow };
 
-/** Throws for a key or channel without the prefix. For engines. */
+/** Throws for a key or channel without the required prefix. Engines call this function. */
 export function checkKey(key: string): void {
   if (!key.startsWith('parley:')) throw new RangeError(`Keys and channels start with "parley:", not as ${key}`);
 }
 
-/** Throws for a time to live that is not a positive whole number of milliseconds. For engines. */
+/** Throws for a time to live that is not a positive whole number of milliseconds. Engines call this function. */
 export function checkTtl(ttlMs: number): void {
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) throw new RangeError(`ttlMs is a positive integer, not ${ttlMs}`);
 }
 
-/** Throws for entries that no window can count. For engines. */
+/** Throws for entries that no window can count. Engines call this function. */
 export function checkCountEntries(entries: CountEntry[]): void {
   checkAmounts(entries);
   for (const { key, requests, windowMs } of entries) {
@@ -85,7 +86,7 @@ export function checkCountEntries(entries: CountEntry[]): void {
   }
 }
 
-/** Throws for amounts that can be neither counted nor given back. For engines. */
+/** Throws for amounts that can be neither counted nor given back. Engines call this function. */
 export function checkAmounts(entries: Pick<CountEntry, 'key' | 'amount'>[]): void {
   for (const { key, amount } of entries) {
     checkKey(key);

@@ -87,7 +87,7 @@ export function memoryKeyValue({
       return live(key) !== undefined && kept.delete(key);
     },
 
-    // Atomic because it contains no `await`.
+    // This method is atomic, because it contains no `await`.
     async countAll(entries) {
       if (closed) throw unavailable('The key-value store is closed');
       checkCountEntries(entries);
@@ -102,7 +102,7 @@ export function memoryKeyValue({
     async giveBack(entries) {
       if (closed) throw unavailable('The key-value store is closed');
       checkAmounts(entries);
-      for (const { key } of entries) counterOf(key, live(key)); // throws before any change if an entry is not a counter
+      for (const { key } of entries) counterOf(key, live(key)); // if an entry is not a counter, this throws before any change
       for (const { key, amount } of entries) {
         const found = live(key);
         if (found) found.value = String(Math.max(0, counterOf(key, found) - amount));

@@ -23,7 +23,7 @@ export function redisScript(text: string) {
 }
 
 const startTimeoutMs = 10_000;
-/** The check runs a script, because this requires a right that PING does not require. */
+/** The check runs a script, because running scripts requires a right that PING does not require. */
 const pong = redisScript("return 'PONG'");
 
 /**
@@ -73,8 +73,8 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
     subscribe: subscriptions.subscribe,
 
     /**
-     * Rejects unless both connections are in use and respond, the login may run scripts, and no command was refused to the login in the
-     * last minute.
+     * Rejects if one of the connections is not in use or does not respond, if the login may not run scripts, or if a command was refused to
+     * the login in the last minute.
      */
     async ready(): Promise<void> {
       refusals.check();

@@ -42,7 +42,7 @@ export function redisLink(options: RedisLinkOptions) {
   const closing = new AbortController();
   let up = Promise.withResolvers<void>();
   let client: RedisClient | undefined;
-  /** False after a timeout until the next reply: commands then reject at once, instead of each after its own timeout. */
+  /** False after a timeout until the next reply. Commands then reject at once, without waiting for their own timeouts. */
   let isAnswering = true;
   let hasAnswered = false;
 
@@ -128,7 +128,7 @@ export function redisLink(options: RedisLinkOptions) {
         failures = 0;
         lost?.();
       }
-      // Logged once per outage, not per attempt.
+      // The warning is logged once per outage, not once per attempt.
       if (failures === 0) log?.warn({ link: name, err: reason }, 'Redis connection failed; will retry');
       await delay(pauseAfter(failures + 1), undefined, { signal: closing.signal });
     }
@@ -148,8 +148,8 @@ export function redisLink(options: RedisLinkOptions) {
     /** Resolves with the next usable connection, at once if there is one. */
     whenUp: () => up.promise,
     /**
-     * Sends one command. Rejects with `unavailable` while there is no connection or no reply, after `timeoutMs` at the latest; the command
-     * may have been executed nevertheless.
+     * Sends one command. Rejects with `unavailable` while there is no connection or no reply, after `timeoutMs` at the latest; even then
+     * the command may have been executed.
      */
     send<T>(args: RedisArgument[], given?: SendOptions): Promise<T> {
       if (!client) return Promise.reject(unavailable('Redis is unavailable'));
@@ -168,7 +168,7 @@ export function redisLink(options: RedisLinkOptions) {
 const asBytes = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
 /**
- * Creates clients by duplicating one, because creating the first blocks the event loop for a tenth of a second.
+ * Creates clients by duplicating one, because creating the first client blocks the event loop for a tenth of a second.
  * @param url `redis://user:password@host:port`, `rediss://` for TLS
  */
 export function redisClients(url: string, timeoutMs: number): (name: string) => RedisClient {
@@ -183,19 +183,19 @@ function firstClient(url: string, timeoutMs: number) {
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    commandOptions: { timeout: 0 }, // the link has its own timeout, which needs no AbortSignal per command
+    commandOptions: { timeout: 0 }, // the link has its own timeout, so no AbortSignal per command is needed
     socket: {
-      // The client does not send a server name on its own, but proxies of several servers need one.
+      // The client does not send a TLS server name by default, but a proxy for several servers needs one.
       ...(protocol === 'rediss:' &&
         isIP(hostname.replace(/^\[|\]$/gu, '')) === 0 && { tls: true, servername: hostname }),
       connectTimeout: 2 * timeoutMs,
-      socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later a PING is always in flight
-      reconnectStrategy: false, // the link makes a new client instead, whose state is known
+      socketTimeout: 6 * timeoutMs, // ends a handshake that gets no reply; after the handshake a PING is always in flight
+      reconnectStrategy: false, // instead of a reconnection, the link makes a new client, whose state is known
     },
   });
 }
 
-/** Temporary errors of the server; any other error reply is a bug of ours. */
+/** Temporary errors of the server; any other error reply is a bug in this code. */
 const temporary = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|UNBLOCKED) /;
 
 function toDomain(error: unknown): unknown {

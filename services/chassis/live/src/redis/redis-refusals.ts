@@ -32,7 +32,10 @@ export function redisRefusals(log?: Pick<Logger, 'error'>) {
       lastMs.set(permission, performance.now());
       return lacking(permission, error);
     },
-    /** @throws DomainError `unavailable` with the commands that were refused to the login in the last minute */
+    /**
+     * Checks that no command was refused recently.
+     * @throws DomainError `unavailable` with the commands that were refused to the login in the last minute
+     */
     check(): void {
       const permissions = [...lastMs.keys()].filter(isRemembered);
       if (permissions.length > 0) throw lacking(permissions.join(', '));
@@ -55,7 +58,10 @@ function permissionIn(error: unknown, { command, script }: { command: string; sc
   return subject === undefined ? name.toUpperCase() : `${name.toUpperCase()} on its ${subject}`;
 }
 
-/** Returns the command that a script calls: Redis 7.0 names only the line of the script. */
+/**
+ * Returns the command that a script calls in the line that `message` names; by default the first command of the script. Redis 7.0 names
+ * only the line.
+ */
 function callAt(message: string, script: string | undefined): string | undefined {
   const line = Number(ofLine.exec(message)?.groups?.line);
   const ofScript = (text = '') => [...text.matchAll(calls)].map(({ groups }) => groups?.name);

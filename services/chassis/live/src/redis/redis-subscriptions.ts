@@ -7,9 +7,9 @@ import type { RedisRefusals } from './redis-refusals.ts';
 /** A listener of a channel. Its errors are logged. */
 export interface ChannelListener {
   message(bytes: Buffer): void;
-  /** The connection is lost: from now on messages are missed. */
+  /** Called when the connection is lost: from now on messages are missed. */
   lost?(): void;
-  /** The subscription is restored. */
+  /** Called when the subscription is restored. */
   resumed?(): void;
 }
 
@@ -53,7 +53,7 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
     channels.delete(channel);
     current()
       ?.unsubscribe(channel, dispatch, asBytes)
-      .catch((error: unknown) => refusals.errorOf(error, { command: 'UNSUBSCRIBE' })); // otherwise it has ended with the connection
+      .catch((error: unknown) => refusals.errorOf(error, { command: 'UNSUBSCRIBE' })); // any other error: the connection has ended
   }
 
   /** Limits the wait, because the client's own promise may not settle before the connection ends. */
@@ -63,8 +63,9 @@ export function redisSubscriptions({ client: current, refusals, timeoutMs, log }
 
   return {
     /**
-     * After it has resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
-     * outage, and if the login may not subscribe. An existing subscription is restored with the connection.
+     * Subscribes `listener` to a channel of Redis. Once the promise has resolved, the listener gets every later message until the returned
+     * function is called. Rejects with `unavailable` in an outage, and if the login may not subscribe. A reconnect restores the
+     * subscription.
      */
     async subscribe(channel: string, listener: ChannelListener): Promise<() => void> {
       const client = current();

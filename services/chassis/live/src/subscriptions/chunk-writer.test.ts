@@ -59,7 +59,7 @@ test('another write is made after the chunks before it, and before those after i
 
 test('buffering a reply and reading its text takes time linear in its chunks', async (t) => {
   const pieces = Array.from({ length: 16_000 }, (_, index) => `${index} `);
-  /** Returns the shortest of three runs, the one least disturbed by other processes. */
+  /** Returns the duration of the shortest of three runs of `work`, the one least disturbed by other processes. */
   async function shortest(work: () => number | Promise<number>) {
     const times = [];
     for (let run = 0; run < 3; run++) {

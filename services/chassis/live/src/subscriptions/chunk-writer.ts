@@ -3,18 +3,17 @@ export type ChunkWriter = ReturnType<typeof chunkWriter>;
 type Write = () => Promise<void>;
 
 /**
- * Writes the first chunk at once, because a client waits for it. Later chunks of the same tick, and those pushed during a write,
- * are joined.
+ * Writes the first chunk at once, because a client waits for it. Joins later chunks that are pushed in the same tick or during a write.
  * @param write must not reject
  */
 export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';
-  /** What is not written yet, in order. Consecutive chunks are joined into one string. */
+  /** Chunks that are not written yet, and other writes that have not started, in order. Consecutive chunks are joined into one string. */
   let waiting: (string | Write)[] = [];
   let writing: Promise<void> | undefined;
 
   async function drain(isAwaited: boolean): Promise<void> {
-    if (!isAwaited) await new Promise((resolve) => setImmediate(resolve)); // waits for the other chunks of this tick
+    if (!isAwaited) await new Promise((resolve) => setImmediate(resolve)); // this delay collects the other chunks of this tick
     while (waiting.length > 0) {
       const next = waiting;
       waiting = [];
@@ -34,7 +33,7 @@ export function chunkWriter(write: (text: string) => Promise<void>) {
       writing ??= drain(isFirst);
     },
     /**
-     * Adds another write, which runs after all earlier chunks and before all later ones.
+     * Adds a write that is not a chunk. It runs after all earlier chunks and before all later ones.
      * @param other must not reject
      */
     pushWrite(other: Write): void {

@@ -14,7 +14,7 @@ const nothing: ObsoleteFilter<Event, unknown> = {
   onReserved: () => undefined,
 };
 
-/** Returns the output for a reader of these items, with these events in the database, in pages of two. */
+/** Returns what a reader of these log items is shown. The database has the events `stored` and returns them in pages of two. */
 async function shown(
   items: LogItem<Event, string>[],
   { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing } = {},

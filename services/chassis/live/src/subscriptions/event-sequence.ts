@@ -1,15 +1,15 @@
 import { compareEventIds, type EventId } from '../event-log/event-id.ts';
 import type { LiveEvent, LogItem, ObsoleteFilter } from './live-events.ts';
 
-/** Finds a page of the stream's lasting events in the database, after one id and up to another, in order. */
+/** Finds a page of the stream's lasting events in the database, in order: those after the id `after`, up to the id `upTo`. */
 export type FindLasting<Event> = (range: { after: EventId; upTo: EventId }) => Promise<Event[]>;
 
 export type EventSequence<Event extends LiveEvent, Note> = ReturnType<typeof eventSequence<Event, Note>>;
 
 /**
- * The events for one reader, from the log and the database: each once, in the order of their ids. `start` is the last id that the reader
- * has. Up to `lastingId` the database may have events that the log does not have. Above it, the database is needed only if an id was
- * reserved and its event did not arrive.
+ * Merges the events of the log and the database for one reader: each event once, in the order of the ids. `start` is the last id that the
+ * reader has. Up to the id `lastingId`, the database may have events that the log lacks. After this id, the database is needed only if an
+ * id was reserved and its event did not arrive.
  */
 export function eventSequence<Event extends LiveEvent, Note>(
   start: EventId,
@@ -29,7 +29,7 @@ export function eventSequence<Event extends LiveEvent, Note>(
     return event;
   }
 
-  /** Yields events of the database up to this id that the reader has not been shown. */
+  /** Yields the events of the database that the reader has not been shown, up to the id `upTo`. */
   async function* catchUp(upTo: EventId): AsyncGenerator<Event> {
     for (;;) {
       if (found.length === 0 && compareEventIds(unread, last) > 0) {
@@ -43,14 +43,17 @@ export function eventSequence<Event extends LiveEvent, Note>(
     }
   }
 
-  /** Extends the range up to a newer id of the database, because the log may have a gap. */
+  /**
+   * Queries the database again, because the log may lack some events. Yields the events that the reader has not been shown, up to the id
+   * `lastingId`.
+   */
   async function* lookUp(lastingId: EventId): AsyncGenerator<Event> {
     found = [];
     unread = lastingId;
     yield* catchUp(lastingId);
   }
 
-  /** Extends the range up to the newest reserved id, because its event does not arrive. */
+  /** Yields the events of the database up to the newest reserved id. Called when a reserved event does not arrive from the log. */
   async function* catchUpReserved(): AsyncGenerator<Event> {
     const newest = reserved.at(-1);
     if (newest !== undefined) yield* lookUp(newest);
@@ -65,7 +68,7 @@ export function eventSequence<Event extends LiveEvent, Note>(
     catchUpReserved,
     lookUp,
 
-    /** Yields the events to show after one more item of the log. */
+    /** Takes the next item of the log. Yields the events that the reader can be shown after it. */
     async *take(item: LogItem<Event, Note>): AsyncGenerator<Event> {
       if (item.kind === 'reserved') {
         if (compareEventIds(item.id, last) <= 0) return;

@@ -11,10 +11,10 @@ const clockSkewMs = 60_000;
  * Writes one stream of events.
  *
  * A lasting event needs its id before its commit, and readers must not see the event before the commit. So there are three steps: reserve
- * an id by an entry in the log that readers do not show, commit the event with that id, then append the event. A reader may have seen a
+ * an id by a log entry that readers skip, commit the event with that id, then append the event to the log. A reader may have seen a
  * reservation but not its event (the process died, or the log was unavailable). That reader queries the database before it shows a later
- * event, or after a second. Appending twice is harmless: readers show no id twice.
- * @param stream the name in the event log, `parley:<tenant id>:…`.
+ * event, or after a second. Appending an event twice is harmless, because readers show no id twice.
+ * @param stream the stream's name in the event log, `parley:<tenant id>:…`.
  * @param logFields what identifies the stream in warnings, e.g. `sessionId`.
  */
 export function liveStream<Event extends LiveEvent, Note>(
@@ -24,7 +24,7 @@ export function liveStream<Event extends LiveEvent, Note>(
   { logger, logFields }: { logger: Logger; logFields: Record<string, unknown> },
 ) {
   let newest: EventId = FIRST_EVENT_ID;
-  /** Whether the log may have entries of this writer above `newest`: an append that failed may be executed later. */
+  /** Whether the log may have entries of this writer with ids above `newest`: Redis may still execute an append that failed here. */
   let mayHaveNewer = false;
 
   async function append(entries: Uint8Array[], after: EventId): Promise<EventId[]> {
@@ -39,7 +39,7 @@ export function liveStream<Event extends LiveEvent, Note>(
   return {
     /**
      * Appends an event that is not stored in a database. Rejects in an outage.
-     * @param floor an id that is not below any id so far.
+     * @param floor an id that no earlier event's id exceeds.
      */
     async append(event: Event, floor: EventId): Promise<void> {
       await append([type.encode({ kind: 'event', event })], floor);
@@ -47,9 +47,9 @@ export function liveStream<Event extends LiveEvent, Note>(
 
     /**
      * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In an outage of
-     * the log the ids are made from the clock, above all ids of this writer. A writer that has appended nothing yet adds the possible clock
-     * skew, because readers may have been shown events of another process; so does a writer of which an append has failed, because the log
-     * may execute that later.
+     * the log the ids are made from the clock, above all ids of this writer. The possible clock skew is added in two cases: if this writer
+     * has appended nothing yet, because readers may have been shown events of another process; and if one of its appends has failed,
+     * because the log may still execute that append.
      */
     async reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]> {
       const mayFollowNewer = mayHaveNewer;
@@ -69,8 +69,8 @@ export function liveStream<Event extends LiveEvent, Note>(
 
     /**
      * Shows committed events to readers. Never rejects, because readers can also find the events in the database. After a failed attempt
-     * the promise resolves and `publish` retries in the background: if the log is unavailable to this process alone, other readers do not
-     * learn otherwise that the database has a new event.
+     * the promise resolves, and `publish` retries in the background: if only this process cannot reach the log, readers in other processes
+     * learn of the new event only by this retry.
      */
     async publish(events: Event[]): Promise<void> {
       const after = events[0]?.eventId;

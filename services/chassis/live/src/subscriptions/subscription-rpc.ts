@@ -6,30 +6,30 @@ import { acceptFollow, acknowledgeFollow, type FollowPromise } from '@parley/rpc
 import type { MeshContext } from '@parley/rpc/server';
 import type { EventId } from '../event-log/event-id.ts';
 
-/** One subscription to a field. */
+/** One client's subscription to a field of the GraphQL type Subscription. */
 export interface SubscriptionCall {
   caller: Caller;
-  /** Call this once all later events are certain to be delivered. */
+  /** Call this as soon as every later event is certain to be delivered. */
   follows: (promise?: FollowPromise) => void;
   /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
   /**
-   * The last event that the reader was shown in an earlier subscription. Undefined for a new reader, or if the field has an argument
-   * `after` and does not promise to resume.
+   * The id of the last event that the reader was shown in an earlier subscription. Undefined for a new reader. Also undefined if the field
+   * has an argument `after` and did not promise to resume (`FollowPromise`).
    */
   afterEventId?: EventId | undefined;
 }
 
 /**
  * Yields the events of one subscription field, with their payloads.
- * @param args coerced to the types of the schema.
+ * @param args the field's arguments, coerced to the types of the schema.
  */
 export type SubscriptionField = (
   args: Record<string, unknown>,
   call: SubscriptionCall,
 ) => AsyncIterable<FollowResponse>;
 
-/** Serves a unit's fields of Subscription, by name, to gateways. */
+/** Serves a unit's fields of the GraphQL type Subscription to gateways. The keys of `fields` are their names. */
 export function subscriptionRpc(
   fields: Record<string, SubscriptionField>,
 ): SubscriptionServiceImplementation<MeshContext> {
@@ -43,7 +43,7 @@ export function subscriptionRpc(
       const afterEventId = request.afterEventId || undefined;
       const subscription = { caller: call.caller, follows, signal, afterEventId };
       for await (const event of field(argumentsOf(request.argumentsJson), subscription)) {
-        if (signal.aborted) return; // also ends a long replay
+        if (signal.aborted) return; // this check also ends a long replay
         yield event;
       }
     },
@@ -59,8 +59,9 @@ function argumentsOf(json: string): Record<string, unknown> {
 const finished = new WeakMap<object, string>();
 
 /**
- * Returns an event with its payload as JSON, serialized once for all readers that get the same object.
- * @param payload returns the shape of the field's type; undefined for a kind that this version does not know.
+ * Returns an event with its payload as JSON, serialized once for all readers that get the same event object.
+ * @param payload returns an object with the fields of the event's GraphQL type; undefined if this version does not know the kind of the
+ * event
  */
 export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined; isLast?: boolean }>(
   event: Event,

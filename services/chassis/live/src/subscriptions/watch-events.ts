@@ -8,8 +8,9 @@ import { itemOf, type LiveEvent, type LiveEventType } from './live-events.ts';
 
 /** Number of events that are read at a time, from the log and from the database. */
 export const eventPageSize = 200;
-/** How long to wait for a reserved event before the database is queried: the first wait, and the longest wait. */
+/** The first wait for a reserved event, in ms; after it the database is queried. Each further wait is twice as long. */
 const firstWaitMs = 1_000;
+/** Maximum length of a wait for a reserved event, in ms. */
 const longestWaitMs = 30_000;
 
 export interface WatchEvents<Event extends LiveEvent, Note> {
@@ -17,20 +18,20 @@ export interface WatchEvents<Event extends LiveEvent, Note> {
   eventLog: EventLog;
   /** The stream's name in the event log. */
   stream: string;
-  /** The last id that the reader has; undefined for new events only. */
+  /** The last id that the reader has; undefined if the reader wants new events only. */
   start: EventId | undefined;
   /** Returns the newest id in the database. Rejects when the reader has no access. */
   findLast(): Promise<EventId>;
-  /** Returns the lasting events after one id and up to another, at most `eventPageSize`, in order. */
+  /** Returns up to `eventPageSize` lasting events, in order: those after the id `after`, up to the id `upTo`. */
   findLasting(range: { after: EventId; upTo: EventId }): Promise<Event[]>;
-  /** Called once all later events will be delivered. */
+  /** Called as soon as every later event is certain to be delivered. */
   follows?: (() => void) | undefined;
   log: Pick<Logger, 'warn'>;
   /** Fields that identify the stream in warnings, e.g. `sessionId`. */
   logFields: Record<string, unknown>;
 }
 
-/** Parses the argument `after`. @throws DomainError `invalid` for a malformed id. */
+/** Parses the argument `after` of a subscription field. @throws DomainError `invalid` for a malformed id. */
 export function startAfter(after: string | undefined): EventId | undefined {
   if (after === undefined) return undefined;
   const start = parseEventId(after);

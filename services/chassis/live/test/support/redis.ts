@@ -6,10 +6,10 @@ import {
   redisConnection,
 } from '../../src/redis/redis-connection.ts';
 
-/** The Redis of the tests, with a login for `parley:*` without dangerous commands. */
+/** The URL of the Redis of the tests. Its login has access to `parley:*` and may not run dangerous commands. */
 export const redisUrl = process.env.TEST_REDIS_URL ?? '';
 
-/** Declares tests that need Redis. Without Redis they are skipped; under `CI` that is a failure. */
+/** Declares tests that need Redis. Without Redis they are skipped; if the variable `CI` is set, this counts as a failure. */
 export function redisTests(what: string, declare: () => void): void {
   if (redisUrl !== '') return declare();
   leftOut(`${what} - left out: TEST_REDIS_URL names no Redis`);

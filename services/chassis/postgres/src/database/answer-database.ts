@@ -9,14 +9,15 @@ import {
 import type { Database, SharedDb, TenantDb, TransactOptions } from './types.ts';
 
 /**
- * Returns the same database for one field of an answer: lists read only the selected fields, within the answer's budget. Before it takes a
- * connection, each transaction waits for earlier ones with the same budget, so that no transaction exceeds the remaining budget.
+ * Returns a view of the database for one field of an answer: lists read only the selected fields, within the answer's budget. Each
+ * transaction waits for earlier ones with the same budget before it takes a connection, so that no transaction exceeds the remaining
+ * budget.
  */
 export function answerDatabase(database: Database, budget: AnswerBudget, fields: SelectedFields): Database {
   return boundedDatabase(database, (read) => budget.runExclusive((allowance) => read({ allowance, fields })));
 }
 
-/** Returns the same database for reading whole rows: all lists of one transaction together may have `maxBytes`. */
+/** Returns a view of the database for reading whole rows: the lists of one transaction may return `maxBytes` in total. */
 export function wholeRowsDatabase(database: Database, maxBytes = defaultMaxAnswerBytes): Database {
   const fields = { times: () => 1, objectBytes: objectBytesOf(12) };
   return boundedDatabase(database, (read) =>

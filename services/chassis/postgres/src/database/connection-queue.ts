@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 
 export interface ConnectionQueueOptions {
-  /** Maximum number of concurrent transactions. From two on, one place is reserved for urgent transactions. */
+  /** Maximum number of concurrent transactions. If it is 2 or more, one place is reserved for urgent transactions. */
   size: number;
 }
 
@@ -35,7 +35,7 @@ interface Waiting {
 
 /**
  * Limits the concurrent transactions on the connections of a pool, or in the one session of the embedded database. A transaction waits as
- * long as the database responds to other transactions: a busy database will serve it later. When the database has not responded for
+ * long as the database responds to other transactions, because a busy database will serve it later. When the database has not responded for
  * `maxStallMs`, the transaction is refused.
  */
 export function connectionQueue({ size }: ConnectionQueueOptions) {
@@ -138,7 +138,7 @@ export function connectionQueue({ size }: ConnectionQueueOptions) {
   };
 }
 
-/** Items by party, served round robin. */
+/** Keeps items by party, and serves the parties round robin. */
 function roundRobin<Item>() {
   /** Queues by party; the first party is served next. */
   const parties = new Map<string, Set<Item>>();

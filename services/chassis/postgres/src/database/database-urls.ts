@@ -5,12 +5,13 @@ import { databaseSettings } from '@parley/kernel/settings/shared-settings';
 export interface DatabaseUrls {
   /** The URL with the login of the service. */
   url: string | undefined;
-  /** The URL with the login that owns the schema, if that is a different one. */
+  /** The URL with the login that owns the schema, if this is not the login of the service. */
   migrationsUrl: string | undefined;
 }
 
 /**
- * Reads `<SERVICE>_DATABASE_URL`, else `DATABASE_URL`, and `<SERVICE>_MIGRATIONS_DATABASE_URL`, else `MIGRATIONS_DATABASE_URL`.
+ * Reads two URLs: `<SERVICE>_DATABASE_URL`, or `DATABASE_URL` if it is not set; and `<SERVICE>_MIGRATIONS_DATABASE_URL`, or
+ * `MIGRATIONS_DATABASE_URL` if it is not set.
  * @throws SettingsError if one of them is not a PostgreSQL URL
  */
 export function readDatabaseUrls(env: Environment, service: string): DatabaseUrls {
@@ -18,7 +19,10 @@ export function readDatabaseUrls(env: Environment, service: string): DatabaseUrl
   return { url: own.url ?? shared.url, migrationsUrl: own.migrationsUrl ?? shared.migrationsUrl };
 }
 
-/** Reads the URLs of a required database. @throws SettingsError also if no URL is set. */
+/**
+ * Reads the URLs of a required database.
+ * @throws SettingsError if no URL is set, or if one is not a PostgreSQL URL
+ */
 export function requireDatabaseUrls(env: Environment, service: string): DatabaseUrls & { url: string } {
   const { url, migrationsUrl } = readDatabaseUrls(env, service);
   if (url === undefined) {

@@ -1,7 +1,7 @@
 /**
- * Returns the name of a schema. SQL uses the name unquoted and unescaped, so only letters, digits and `_` are allowed. 55 characters leave
- * room for a role's suffix within PostgreSQL's 63 bytes.
- * @throws TypeError
+ * Checks and returns the name of a schema. SQL uses the name unquoted and unescaped, so only letters, digits and `_` are allowed. The limit
+ * of 55 characters leaves room for a role's suffix within PostgreSQL's 63 bytes.
+ * @throws TypeError for an invalid name
  */
 export function checkedSchemaName(name: string): string {
   if (!/^[a-z][a-z0-9_]{0,54}$/.test(name)) {
@@ -22,8 +22,8 @@ export function rolesOf(schemaName: string) {
 export const noTenant = 0;
 
 /**
- * Returns the tenant id, which SQL uses unescaped.
- * @throws TypeError unless the id is a positive 32-bit integer.
+ * Checks and returns the tenant id, which SQL uses unescaped.
+ * @throws TypeError if the id is not a positive 32-bit integer.
  */
 export function checkedTenantId(tenantId: number): number {
   if (!Number.isInteger(tenantId) || tenantId < 1 || tenantId > 2_147_483_647) {

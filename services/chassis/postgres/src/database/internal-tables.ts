@@ -4,8 +4,9 @@ import type { Migration, SchemaDeclaration, TableKind } from './types.ts';
 /** The tables that every schema has in addition to its own. */
 const internalTables = ['outbox', 'inbox', 'jobs'];
 
-/** The table in which knex records applied migrations, and all tables that knex creates for its migrations. */
+/** The table in which knex records applied migrations. */
 export const migrationsTable = 'migrations';
+/** All tables that knex creates for its migrations. */
 export const migrationsTables = [migrationsTable, `${migrationsTable}_lock`];
 
 /** Returns all tables of a schema by kind, including the internal tables. */

@@ -28,9 +28,9 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
 
 /**
  * Returns the rows of a query that selects `answer_bytes`, in the order of the query, if their total size is within the limit. The database
- * adds up the sizes first, and returns no row if they exceed the limit. Rows keep `answerBytes`: removing it needs a copy of each row, which
- * would add half of the cost of reading.
- * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`.
+ * adds up the sizes first, and returns no row if they exceed the limit. Rows keep `answerBytes`: removing it needs a copy of each row,
+ * which costs half as much as reading the row.
+ * @throws DomainError `invalid` (`ANSWER_TOO_LARGE`) if the total size exceeds the limit.
  */
 export async function listWithin<Row extends object>(
   db: AnswerDb,

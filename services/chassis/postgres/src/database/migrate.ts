@@ -9,27 +9,33 @@ import { applyTableKinds } from './table-kinds.ts';
 import type { Migration, SchemaDeclaration } from './types.ts';
 
 export interface MigrateOptions {
-  /** The login that owns the schema. */
+  /** The database URL with the login that owns the schema. */
   url: string;
-  /** The login of the service; it becomes a member of the schema's roles. */
+  /** The database URL with the login of the service, which becomes a member of the schema's roles. */
   appUrl: string;
   schema: SchemaDeclaration;
   schemaName: string;
   log?: Logger | undefined;
   /**
-   * Applies one migration; also called for migrations of internal tables. Default: calls its `up`. Tests replace it to check the schema
-   * before and after each migration.
+   * Applies one migration; also called for migrations of internal tables. Default: calls the migration's `up`. Tests replace this function
+   * to check the schema before and after each migration.
    */
   apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
-  /** How long a statement may wait for a locked table, in ms; after that all migrations roll back and retry. Default 3 s. */
+  /** How long a statement may wait for a locked table, in ms. After that, all migrations roll back and are retried. Default 3 s. */
   lockTimeoutMs?: number;
 }
 
-/** Statement timeout, because creating an index on a large table takes many minutes. It is below the timeout of the chart's hook. */
+/**
+ * The statement timeout is this long because creating an index on a large table takes many minutes. It is shorter than the timeout of the
+ * Helm chart's hook.
+ */
 export const statementTimeoutMs = 45 * 60_000;
-/** Minimum `maintenance_work_mem`: building a vector index that does not fit takes several times as long. */
+/** Minimum `maintenance_work_mem`: building a vector index that does not fit into this memory takes several times as long. */
 const indexMemory = '256MB';
-/** Short, because all other statements on the table wait behind the migration. The migration rolls back, lets them proceed, and retries. */
+/**
+ * The timeout is short, because all other statements on the table wait behind the migration. After the timeout the migration rolls back,
+ * lets the other statements proceed, and retries.
+ */
 const defaultLockTimeoutMs = 3_000;
 const lockRetries = 20;
 const lockPauseMs = 1_000;
@@ -117,7 +123,7 @@ async function ensureMember(transaction: Knex.Transaction, user: string, roles: 
   for (const role of roles) if (!taken.includes(role)) await transaction.raw('GRANT ?? TO ??', [role, user]);
 }
 
-/** STABLE although it reads the clock, because no index can serve a comparison with a VOLATILE function. */
+/** The function is STABLE although it reads the clock, because no index can serve a comparison with a VOLATILE function. */
 async function ensureClock(transaction: Knex.Transaction, schemaName: string): Promise<void> {
   await transaction.raw(`
     CREATE OR REPLACE FUNCTION ${schemaName}.parley_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -132,7 +138,7 @@ function sourceOf(
   return {
     getMigrations: async () => migrations,
     getMigrationName: ({ name }) => name,
-    // knex's types declare Knex, but knex passes the transaction.
+    // knex's types declare a Knex here, but knex passes the transaction.
     getMigration: async (migration) => ({
       up: (knex) => apply(migration, knex as Knex.Transaction),
       down: async () => undefined,

@@ -16,7 +16,7 @@ interface RightFacts {
   database: string;
   mayCreateSchemas: boolean;
   mayCreateRoles: boolean;
-  /** Null if there is no schema of this name. */
+  /** Whether the login owns the schema; null if there is no such schema. */
   isOwner: boolean | null;
 }
 
@@ -27,8 +27,8 @@ const factsSql = `
          (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?) AS "isOwner"`;
 
 /**
- * Checks the rights that `migrateSchema` needs, on a connection of its login, without changing anything.
- * @param appUser the login of the service, which will be granted the schema's roles. Default: the same login
+ * Checks the rights that `migrateSchema` needs, without changing anything. The pool must use the login that will call `migrateSchema`.
+ * @param appUser the login of the service, which will be granted the schema's roles. Default: the login of the pool
  */
 export async function missingRights(
   pool: Knex,
@@ -75,8 +75,8 @@ export function misplacedExtension(name: string, schemaName: string, database: s
 }
 
 /**
- * Returns two lists of a schema's roles. `absent`: roles that do not exist. `foreign`: existing roles that the login may not grant,
- * although some of `users` lack them.
+ * Returns two lists of a schema's roles. `absent`: roles that do not exist. `foreign`: existing roles that some of `users` still need, but
+ * that the login may not grant.
  */
 export async function roleStates(pool: Knex, schemaName: string, users: string[]) {
   const { rows }: { rows: { role: string; exists: boolean; grantable: boolean; missing: string[] | null }[] } =
@@ -96,7 +96,10 @@ export async function roleStates(pool: Knex, schemaName: string, users: string[]
   };
 }
 
-/** Tries to create a missing extension and rolls back, because some managed servers allow it to users that are not superusers. */
+/**
+ * Tries to create a missing extension and rolls back. Only an attempt shows whether the login has the right, because some managed servers
+ * give this right to users that are not superusers.
+ */
 async function missingExtension(pool: Knex, name: string, { database }: RightFacts): Promise<MissingRight[]> {
   const { rows } = await pool.raw(
     'SELECT nspname AS schema FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = ?',

@@ -7,9 +7,9 @@ import type { SchemaDeclaration } from './types.ts';
 /** Rights that a role of a schema's transactions lacks, although `migrateSchema` grants them. */
 export interface MissingGrant {
   role: string;
-  /** E.g. `SELECT, INSERT`. */
+  /** The missing rights, e.g. `SELECT, INSERT`. */
   rights: string;
-  /** E.g. `schema session`, `session.messages`. */
+  /** The schema or table that the rights are for, e.g. `schema session`, `session.messages`. */
   on: string;
 }
 

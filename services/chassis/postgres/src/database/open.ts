@@ -35,9 +35,9 @@ export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`; the user must be a member of the schema's roles. */
   url: string;
   schema: SchemaDeclaration;
-  /** Default: the declared name. Tests give each schema its own. */
+  /** The actual name of the schema. Default: the declared name. Each test uses a different name. */
   schemaName?: string | undefined;
-  /** Maximum number of connections. Five to eight in total suit a database with two cores. */
+  /** Maximum number of connections of this pool. Five to eight in all pools together suit a database with two cores. */
   poolSize: number;
   /** The URL with the login that owns the schema and runs migrations. Default: `url`. */
   migrationsUrl?: string | undefined;
@@ -48,7 +48,8 @@ export interface DatabaseOptions {
   /** How long a transaction waits for a connection while no connection becomes free, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
   /**
-   * A queue that is shared by several pools of one database that runs few transactions at once, e.g. the embedded database. Default: none.
+   * A queue that several pools of one database share. It is for a database that runs few transactions at once, e.g. the embedded database.
+   * Default: none.
    */
   sharedQueue?: ConnectionQueue | undefined;
   /** An offset of `parley_now()` in every transaction, in ms. For tests. */
@@ -117,7 +118,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     return { text: `SELECT ${set.join(', ')}`, values: Object.values(values) };
   }
 
-  /** Runs `work` when no other transaction of this process with one of the same parties runs. */
+  /** Waits until no other transaction of this process runs that names one of the same parties in `lockQueue`, and then runs `work`. */
   async function inLockQueue<T>({ lockQueue, signal }: TransactOptions, work: () => Promise<T>): Promise<T> {
     if (!lockQueue) return work();
     let end: Release;
@@ -135,8 +136,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * Runs `work`, which takes one connection, after waiting in the queues: the pool's queue serves tenants round robin, and a queue shared
-   * by several pools serves schemas round robin.
+   * Runs `work`, which takes one connection, after waiting in two queues. The pool's queue serves tenants round robin; the queue that
+   * several pools share serves schemas round robin.
    */
   async function onConnection<T>({ party = '', isUrgent, signal }: Ways, work: () => Promise<T>): Promise<T> {
     const leaveFunctions: Leave[] = [];
@@ -161,9 +162,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   /**
    * Runs a transaction. BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. With
-   * `atOnce` that packet has all statements: the first statement of `work`, or all that `work` makes before it waits for input or output.
-   * The transaction is retried if its previous run has certainly had no effect: once after an outage, and once, without prepared
-   * statements, after one of them was outdated.
+   * `atOnce` this packet has all statements of the transaction: only the first one of `work`, or all that `work` makes before it waits for
+   * input or output. The transaction is retried if its previous run has certainly had no effect: once after an outage, and once, without
+   * prepared statements, after a prepared statement was outdated.
    */
   async function run<T>(
     opening: Opening['opening'],
@@ -180,12 +181,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isTimedOut = false;
     /** The error of the last failed statement, which is the reason if the transaction is aborted. */
     let failure: Error | undefined;
-    // Recorded when the statement fails, because `work` may catch this error and throw another one.
+    // The error is recorded when the statement fails, because `work` may catch it and throw another one.
     const failed = (error: Error, name: string | undefined) => {
-      if (isAborted(error)) return; // sent together with the statement that failed
+      if (isAborted(error)) return; // this statement was sent together with the one that failed
       if (prepared.failed(name, error)) isStale = true;
       failure = error;
-      if (isQueryTimeout(error)) isTimedOut = true; // a retry would wait as long again
+      if (isQueryTimeout(error)) isTimedOut = true; // a retry would wait for the same time again
     };
     const begin = (transaction: Knex.Transaction): Transaction => {
       effects = [];
@@ -224,7 +225,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
     };
     const isUndone = (error: unknown) => {
-      // A transaction that has not begun got a connection that had been lost while idle: COMMIT was not sent.
+      // If the transaction has not begun, its connection had already been lost while idle, so COMMIT was not sent.
       if (isLostConnection(error)) return !isTimedOut && (!begun || atOnce !== undefined);
       return isRolledBack(error);
     };
@@ -347,7 +348,7 @@ function waysOf({ commitsAtOnce, isUrgent, signal }: TransactOptions, tenantId?:
   return { atOnce: commitsAtOnce ? 'all' : undefined, isUrgent, signal, party: partyOf(tenantId) };
 }
 
-/** Returns the party of a transaction; transactions without a tenant form a party of their own. */
+/** Returns the party of a transaction; all transactions without a tenant share one party. */
 function partyOf(tenantId: number | undefined): string {
   return tenantId === undefined ? '' : String(tenantId);
 }

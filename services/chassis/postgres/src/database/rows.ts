@@ -9,13 +9,14 @@ interface Compiled {
 /** Compiled statements by text. */
 const statements = new Map<string, Compiled>();
 /**
- * More than the number of texts in all services. With more texts than this, some must be made per call, and such texts must not accumulate.
+ * Maximum number of compiled statements, more than all services have. A larger number would mean that texts are made per call, and such
+ * texts must not accumulate.
  */
 const maxStatements = 1_000;
 
 /**
  * Runs statements with named parameters (`:name`) and returns their rows. Each text is compiled only once; `knex.raw` would compile it in
- * every call, at a third of the cost of the call. Use it only for texts that do not depend on the call.
+ * every call, which takes a third of the time of the call. Use this function only for texts that do not depend on the call.
  */
 export function rowsBy(knex: Knex.Transaction) {
   return async function rows<Row>(text: string, values: Record<string, unknown>): Promise<Row[]> {

@@ -13,11 +13,9 @@ export interface TableFacts {
   policies: { name: string; using: string | null; check: string | null; command: string }[];
 }
 
-/**
- * The policy with the condition for reading and writing a tenant's row. Outside of `transact` the condition raises an error; it does not
- * just match nothing.
- */
+/** The name of the policy for reading and writing a tenant's row. */
 const policyName = 'own_tenant';
+/** The policy's condition. Outside of `transact` it raises an error and does not silently exclude every row. */
 const ownTenant = `tenant_id = current_setting('parley.tenant')::int`;
 
 /**
@@ -87,7 +85,7 @@ async function grantTable(
     GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${granteesOf(schemaName, kind)}`);
 }
 
-/** Grants the use of sequences, which `serial` columns and separate sequences need and identity columns do not. */
+/** Grants the use of sequences. `serial` columns and separate sequences need this grant; identity columns do not. */
 async function grantSequences(
   transaction: Knex.Transaction,
   schemaName: string,
@@ -115,7 +113,7 @@ export function rolesReaching(schemaName: string, kind: TableKind | undefined): 
   return [kind === 'tenant' ? tenant : shared];
 }
 
-/** Returns the same roles as a list in SQL. */
+/** Returns the roles that have access to a table of this kind, as a list in SQL. */
 function granteesOf(schemaName: string, kind: TableKind | undefined): string {
   return rolesReaching(schemaName, kind).join(', ');
 }

@@ -3,15 +3,15 @@ import { columnOf } from './names.ts';
 /** The properties of a column in addition to its type. */
 export interface ColumnOptions {
   /**
-   * Whether the column holds JSON, whose values `written` serializes. In other columns the driver sends an array as an SQL array. Default
-   * false.
+   * Whether the column holds JSON; `written` then serializes its values. In other columns the driver sends an array as an SQL array.
+   * Default false.
    */
   json?: boolean;
   /** SQL that computes the value when the row is read, from the table's name or alias in the statement. Such a field cannot be written. */
   sql?: (table: string) => string;
   /**
-   * Whether the value may be long. A list reads a long column only if it is selected; otherwise the list reads this SQL, or with `true`
-   * nothing. Default false.
+   * Set this if the values may be long. A list reads a long column only if the column is selected. Otherwise the list reads the SQL given
+   * here in place of the column, or nothing if `true` is given. Default false.
    */
   long?: boolean | string;
 }
@@ -35,8 +35,8 @@ export function column<Value>(options: ColumnOptions = {}): Column<Value> {
 }
 
 /**
- * Declares a table: its name and the fields of its rows, which are columns in snake_case. Columns that are not fields of a row appear only
- * in migrations.
+ * Declares a table: its name and the fields of its rows. Each field is a column, whose name is in snake_case. Columns that are not fields
+ * appear only in migrations.
  */
 export function table<Columns extends Record<string, Column<unknown>>>(
   name: string,

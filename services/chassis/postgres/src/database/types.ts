@@ -4,9 +4,9 @@ import type { Knex } from 'knex';
 import type { ClaimedJob } from '../jobs/job-rows.ts';
 
 /**
- * The three kinds of table. *tenant*: has `tenant_id`, row-level security forced, reached by `transact`.
- * *people*: users, sign-ins, key hashes; identity only, reached by `transactShared`. *internal*: outbox, inbox, jobs;
- * written from both, so that an effect and its event, inbox mark or job commit together.
+ * The three kinds of table. A *tenant* table has `tenant_id` and forced row-level security; `transact` has access to it. A *people* table
+ * has users, sign-ins or key hashes, only in the identity service; `transactShared` has access to it. An *internal* table is the outbox,
+ * inbox or jobs; `transact` and `transactShared` have access to it, so that an effect commits together with its event, inbox mark or job.
  */
 export type TableKind = 'tenant' | 'people' | 'internal';
 
@@ -20,8 +20,8 @@ export interface Migration {
   /** Unique in its schema, e.g. `001-agents`. Migrations are applied in the order of the list. */
   name: string;
   /**
-   * For a migration that removes something or restricts what may be written: the earlier release that stopped needing it, in words. A check
-   * rejects such a migration without this text, and any other migration with it.
+   * Names, in words, the earlier release that stopped needing what this migration removes or restricts. A check requires this text for a
+   * migration that removes something or restricts what may be written, and refuses it for any other migration.
    */
   contracts?: string;
   up(knex: Knex.Transaction): Promise<void>;
@@ -40,9 +40,9 @@ export interface SchemaDeclaration {
   extensions?: Record<string, string>;
 }
 
-/** The jobs and events registered by the owning service. Appending any other kind or topic throws. */
+/** The jobs and events registered by the owning service. Appending a job of another kind or an event of another topic throws. */
 export interface Registry {
-  /** The runners of this process by kind. A runner registers itself when it is created. */
+  /** The job runners of this process, by kind of job. A runner registers itself when it is created. */
   readonly runners: Map<string, JobClaimer>;
   /** The types of events that the service publishes, by topic. */
   readonly topics: Map<string, readonly string[]>;
@@ -55,18 +55,18 @@ export interface ReservedSlot {
   free(): void;
 }
 
-/** The runner of a kind, as seen by `jobs(db)`, which claims a job through it when appending. */
+/** The runner of one kind of job. When `jobs(db)` appends a job, it claims the job through this runner. */
 export interface JobClaimer {
   readonly kind: string;
-  /** Unique to this runner in this process. */
+  /** The id under which this runner of this process claims jobs. */
   readonly owner: string;
   readonly leaseMs: number;
   readonly perTenantLimit: number | undefined;
-  /** Reserves a slot for one job, until the transaction is rolled back at the latest; undefined when no slot is free. */
+  /** Reserves a slot for one job; a rollback of the transaction releases the slot. Returns undefined when no slot is free. */
   reserve(knex: Knex.Transaction): ReservedSlot | undefined;
-  /** Reads the data that the handler needs first, in the claiming transaction. */
+  /** Reads, in the claiming transaction, the data that the handler needs at its start. */
   prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
-  /** Starts a job whose claim has been committed. `claimedAtMs`: a monotonic time before the claiming statement. */
+  /** Starts a job whose claim has been committed. `claimedAtMs` is a monotonic time from before the statement that claimed the job. */
   begin(job: ClaimedJob, claim: { claimedAtMs: number; prepared: unknown }): void;
   /** Called when a cancellation of the job with this token has been committed. */
   cancelled(token: string): void;
@@ -75,13 +75,17 @@ export interface JobClaimer {
 /** One open transaction. Its SQL must read the time from `parley_now()` only. */
 export interface Transaction {
   knex: Knex.Transaction;
-  /** Runs `effect` once the transaction has committed, never after a rollback. It must be quick; errors that it throws are logged. */
+  /**
+   * Runs `effect` after the transaction has committed, never after a rollback. `effect` must be quick; errors that it throws are logged.
+   */
   afterCommit(effect: () => void): void;
   /** After the commit, calls the `onWake` listeners of `what` on the same `Database`, once per transaction. */
   wake(what: string): void;
   /** The registry of the `Database`. */
   readonly registry: Registry;
-  /** The budget and the selected fields of lists, from `answer-database.ts`. Without it `listWithin` and `columnsWithin` throw. */
+  /**
+   * The budget and the selected fields of lists, set by `answer-database.ts`. If this is undefined, `listWithin` and `columnsWithin` throw.
+   */
   answer?: ListBounds;
 }
 
@@ -93,8 +97,8 @@ export interface TenantDb extends Transaction {
 /** A transaction that sees people and internal tables, and a tenant's rows only in `asTenant`. */
 export interface SharedDb extends Transaction {
   /**
-   * Runs `work` under the tenant role in the same transaction, for rows of a tenant and of people that must commit together (registration).
-   * One call at a time.
+   * Runs `work` under the tenant role in the same transaction, for rows of a tenant and of people that must commit together, e.g. at
+   * registration. Only one call may run at a time.
    */
   asTenant<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
 }
@@ -102,25 +106,26 @@ export interface SharedDb extends Transaction {
 /** Options that decide when a transaction may take a connection. */
 export interface TransactOptions {
   /**
-   * The user, tenant or row whose rows `work` locks. In this process, transactions that name the same party run one at a time. The others
-   * wait before they take a connection; otherwise the requests of one party could hold all connections while they wait for one lock. Name
-   * all parties at once, so that no transaction waits for one party while it holds another.
+   * The parties whose rows `work` locks: a user, a tenant or a single row. In this process, transactions that name the same party run one
+   * at a time. The others wait before they take a connection; otherwise the requests of one party could hold all connections while they
+   * wait for one lock. Name all parties at once, so that no transaction waits for one party while it holds another.
    */
   lockQueue?: Parties<'user' | 'tenant' | 'row'> | undefined;
   /** Aborts when the caller disconnects. A transaction that still waits for a lock or a connection then rejects with `unavailable`. */
   signal?: AbortSignal | undefined;
   /**
-   * Sends the statements of `work` as one group that commits without waiting for their results: this saves one round trip and half of the
-   * CPU time, and shortens the time for which locks are held. `work` must make all statements at once; a later statement rejects. Results
-   * arrive after the commit; if one statement fails, all reject with its error. `work` cannot roll the transaction back by rejecting; only
-   * an error in the database can. The group is retried if the connection was lost during a possible commit, so a second run must change
-   * nothing. Default false.
+   * Sends the statements of `work` as one group, which commits without waiting for their results. This saves one round trip and half of the
+   * CPU time, and shortens the time for which locks are held. Default false.
+   * - `work` must make all statements at once; a later statement rejects.
+   * - Results arrive after the commit. If one statement fails, all reject with its error.
+   * - Only an error in the database rolls the transaction back; `work` cannot do this by rejecting.
+   * - The group is retried if the connection was lost during a possible commit, so a second run must change nothing.
    */
   commitsAtOnce?: boolean | undefined;
   /**
    * Whether the transaction continues or ends work that has begun, such as the renewal of a lease, the end of a job or a settlement. Urgent
-   * transactions are served before others, and one connection is reserved for them: otherwise new work would delay the very transactions
-   * that free connections. Default false.
+   * transactions are served before others, and one connection is reserved for them: otherwise new work would delay the transactions that
+   * free connections. Default false.
    */
   isUrgent?: boolean | undefined;
 }
@@ -129,10 +134,11 @@ export interface TransactOptions {
  * One service's view of a PostgreSQL database.
  *
  * A transaction is retried once if its first run has certainly had no effect: the server rolled it back (deadlock, serialization failure),
- * or the connection was lost before it began or during a read-only transaction. It is retried once more, without prepared statements, if
- * one of them was outdated (after a migration, or behind a pooler). So `work` must have no effects outside of the transaction and
- * `afterCommit`, and must itself read the data that it depends on. Any other outage (connection lost, pool exhausted, shutdown, timeout)
- * rejects with `unavailable`. The transaction may have been committed then, so only the caller knows whether a retry is safe.
+ * or the connection was lost before the transaction began or during a read-only transaction. It is retried once more, without prepared
+ * statements, if a prepared statement was outdated (after a migration, or behind a pooler). So `work` must have no effects outside of the
+ * transaction and `afterCommit`, and must itself read the data that it depends on. Any other outage (connection lost, pool exhausted,
+ * shutdown, timeout) rejects with `unavailable`. The transaction may have been committed then, so only the caller knows whether a retry is
+ * safe.
  */
 export interface Database {
   /** The declared name of the schema, e.g. `session`; also the source of its events. */
@@ -140,7 +146,7 @@ export interface Database {
   /** The actual name of the schema, which differs in tests. */
   readonly schemaName: string;
   readonly registry: Registry;
-  /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
+  /** Runs `work` in one transaction under the tenant role. Commits when `work` resolves, rolls back when `work` rejects. */
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**
    * Runs the one statement of `work` in a read-only transaction under the tenant role, in a single round trip: for hot paths. A second
@@ -162,6 +168,6 @@ export interface Database {
   connections(): { used: number; waiting: number };
   /** Resolves when the database has served this call or, if no connection is free, another call. Rejects with `unavailable` after 2 s. */
   ping(): Promise<void>;
-  /** Closes the pool once running transactions have ended; later transactions reject with `unavailable`. */
+  /** Closes the pool after the running transactions have ended; later transactions reject with `unavailable`. */
   close(): Promise<void>;
 }

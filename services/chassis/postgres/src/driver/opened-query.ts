@@ -1,8 +1,8 @@
 import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
 
 /**
- * A statement of `pg` that is sent in one packet with statements before it, whose rows are ignored. The server executes the statements in
- * order; after an error it executes none of the rest.
+ * A statement of `pg` that is sent in one packet with the statements before it. The rows of the earlier statements are ignored. The server
+ * executes the statements in order; after an error it executes none of the rest.
  */
 export class OpenedQuery extends Query {
   readonly #before: readonly QueryConfig[];
@@ -31,7 +31,7 @@ export class OpenedQuery extends Query {
       connection.execute({});
     }
     super.prepare(connection);
-    // The driver would read the first response to a Parse as the response for the statement with this name.
+    // If the name stayed set, the driver would take the first response to a Parse as the response for this statement.
     this.name = undefined;
   }
 

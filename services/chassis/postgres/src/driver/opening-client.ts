@@ -28,7 +28,7 @@ const beginnings = new WeakMap<object, Opening>();
 /** Connections that currently execute an opening without a statement. */
 const openings = new WeakMap<object, Promise<unknown>>();
 
-/** By connection, the error because of which the transaction has no settings. No statement may run without the settings. */
+/** For each connection, the error that prevented the settings of its transaction. No statement may run without the settings. */
 const failures = new WeakMap<object, unknown>();
 
 /** The generation of the statements that were prepared on a connection. */
@@ -74,7 +74,7 @@ export class OpeningClient extends PgClient {
       return isCommit(query) ? this.commit(connection, query) : this.sendOne(connection, query);
     if (isEnd) return query;
     if (query.bindings?.length) return this.openWith(connection, query, beginning);
-    // Without parameters, a text may contain several statements, which need a separate message.
+    // A text without parameters may contain several statements, which need a separate message.
     const opening = this.openWith(connection, { sql: '' }, beginning, query);
     openings.set(connection, opening);
     try {
@@ -88,7 +88,8 @@ export class OpeningClient extends PgClient {
   /**
    * Sends BEGIN, the opening and a statement in one packet. BEGIN is sent without being prepared, so it cannot be missing on the server: if
    * the opening fails, the server refuses all statements that the driver has queued behind it.
-   * @param asked gets the name of the prepared statement that was lost
+   * @param asked the query of knex. If the server refuses the opening, the options of this query get the name of the prepared statement
+   * that may be missing
    */
   private async openWith(
     connection: object,
@@ -136,7 +137,7 @@ export class OpeningClient extends PgClient {
   }
 
   /**
-   * Commits.
+   * Commits the transaction.
    * @throws Error if a statement failed whose result was not awaited; the server then responds to COMMIT with ROLLBACK
    */
   private async commit(connection: object, query: SentQuery): Promise<unknown> {

@@ -25,7 +25,7 @@ export interface PoolOptions {
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }
 
-/** The parts of a `pg` client that are used directly. */
+/** The parts of a `pg` client that this file uses directly, without knex. */
 interface RawConnection {
   __knexUid: string;
   connection: {
@@ -43,7 +43,7 @@ const idleTimeoutMs = 60_000;
 
 /**
  * A bounded pool with timeouts for all waits. Never use `searchPath` or a session `SET` with this pool: on the embedded database all
- * connections share one session, and behind a pooler any two transactions may share one.
+ * connections share one session, and behind a pooler any two transactions may share a session.
  */
 export function openPool({
   url,
@@ -56,15 +56,15 @@ export function openPool({
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
-  // A separate constant, because knex's types lack some of these.
+  // A separate constant, because knex's types lack some of these options.
   const driverOptions = {
     // Statements are sent as they are made, without waiting for the results of earlier ones.
     pipeline: true,
     statement_timeout: statementTimeoutMs,
-    // Without this timeout, transactions that wait for a row lock of a frozen process could hold all connections.
+    // Without this timeout, transactions could hold all connections while they wait for a row that a frozen process has locked.
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
-    // The embedded database ignores the server's timeouts.
+    // The embedded database ignores the server's timeouts, so the client needs this one.
     query_timeout: statementTimeoutMs * 1.25,
   };
   const pool = knexFactory({
@@ -99,7 +99,7 @@ export function openPool({
     },
   });
   pool.on('query-error', (error: Error, query: { __knexUid: string }) => {
-    // The server still runs the statement, and a ROLLBACK would have to wait for its end.
+    // The connection is closed, because the server still runs the statement and a ROLLBACK would have to wait for its end.
     if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
   });
   return pool;

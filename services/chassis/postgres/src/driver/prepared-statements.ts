@@ -6,22 +6,26 @@ export type PreparedStatements = ReturnType<typeof preparedStatements>;
 
 /** Number of times that a text is sent before it is prepared. A text that was made for one call never reaches this number. */
 const sendsBefore = 3;
-/** Maximum prepared statements; they take memory on every connection. */
+/** Maximum number of prepared statements; each takes memory on every connection. */
 const maxPrepared = 200;
 /** Maximum number of texts whose sends are counted. */
 const maxCounted = 1_000;
 /**
- * A new generation starts after this number of sends of unprepared texts, if the current one has this minimum age. The texts of lists
- * depend on the fields that clients select, and outdated texts must not keep current ones from being prepared.
+ * A new generation starts after this number of sends of unprepared texts, if the current generation is older than `renewAfterMs`. The texts
+ * of lists depend on the fields that clients select, and outdated texts must not keep current ones from being prepared.
  */
 const maxLeftOut = 10_000;
+/** Minimum lifetime of a generation, in ms. */
 const renewAfterMs = 600_000;
-/** Number of losses after which statements are no longer prepared: the pooler does not support prepared statements then. */
+/** Number of times that prepared statements are lost before no more are prepared: the pooler does not support them then. */
 const maxLosses = 3;
 
 /** SQLSTATEs: the statement is missing on its connection, or another client of the pooler has prepared it there. */
 const missingCodes = new Set(['26000', '42P05']);
-/** The PostgreSQL function that refuses a plan whose result columns have changed. Compared in place of its message, which is localized. */
+/**
+ * The function in PostgreSQL's own code that refuses a plan whose result columns have changed. The function's name is compared, because the
+ * error message is localized.
+ */
 const refusesPlan = 'RevalidateCachedQuery';
 /** SQLSTATEs of a mismatch: column types changed after the statement was prepared, so its parameters no longer match or fit. */
 const mismatchCodes = new Set(['42804', '42883', '22003']);
@@ -34,7 +38,7 @@ export interface PreparedStatementsOptions {
 
 /**
  * Decides which statements of a pool are prepared, so that the server parses and plans them once for each connection.
- * @param schemaName becomes part of the names, because the same text refers to other tables in another schema
+ * @param schemaName becomes a part of the statements' names, because the same text refers to other tables in another schema
  */
 export function preparedStatements(
   schemaName: string,

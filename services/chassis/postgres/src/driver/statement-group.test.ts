@@ -35,7 +35,7 @@ test('a group that is not answered in time closes its connection, and its error 
   const asked = groupTransaction(pool, { opening, atOnce: 'one', failed }, async (knex) => knex.raw('SELECT ?', [1]));
   await t.throwsAsync(asked, { message: 'SELECT $1 - Query read timeout' });
   t.deepEqual(failures, ['SELECT $1 - Query read timeout']);
-  // The driver has closed the connection. The server may run the statement for ever; the driver does not wait for its end.
+  // The driver has closed the connection. The server may still run the statement, but the driver does not wait for its end.
   await within(5_000, 'Closing', isClosed);
   await pool.destroy();
 });

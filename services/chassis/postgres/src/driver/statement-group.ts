@@ -11,7 +11,7 @@ class GroupQuery extends Query {
   readonly #statements: readonly QueryConfig[];
   /** Number of statements that the server has executed. */
   executed = 0;
-  /** Whether one of the statements was to be prepared for the first time. */
+  /** Whether any of the statements is being prepared for the first time. */
   prepares = false;
 
   constructor(statements: readonly QueryConfig[]) {
@@ -43,7 +43,7 @@ class GroupQuery extends Query {
   }
 }
 
-/** @param name of the statement that failed, if it was prepared */
+/** @param name the name of the failed statement, if it was prepared */
 type Failed = (error: Error, name: string | undefined) => void;
 
 interface Made {
@@ -55,7 +55,7 @@ interface Made {
 
 /**
  * A transaction whose statements are all made before any result arrives. It is one message group of the protocol, which the server executes
- * as a transaction without BEGIN and COMMIT. knex's own transactions take three times the CPU time, here and on the server.
+ * as a transaction without BEGIN and COMMIT. knex's own transactions take three times as much CPU time, in this process and on the server.
  * @param opening is executed before the statements
  * @param maxStatements maximum number of statements
  */
@@ -96,7 +96,7 @@ export function statementGroup(
     releaseConnection,
     transaction,
   });
-  // Has the functions of the pool's knex, and runs them on this client.
+  // This object has the functions of the pool's knex, and runs them on the group's client.
   const knex = Object.setPrototypeOf((table: string) => knex.queryBuilder().table(table), pool);
   knex.context = Object.create(knex.context, { client: { value: groupClient } });
 
@@ -124,8 +124,8 @@ export function statementGroup(
       } catch (error) {
         // It is now unknown which of the statements the server has prepared.
         if (sent.prepares || !isDatabaseError(error)) client.forgetPrepared(connection);
-        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // undefined if the commit failed
-        // Without a response the failed statement is unknown, because the server sends all results at the end.
+        const failing = isDatabaseError(error) ? configs[sent.executed] : undefined; // undefined if only the commit failed
+        // Without a response it is unknown which statement failed, because the server sends all results at the end.
         const suspects = isDatabaseError(error) ? [failing] : configs.slice(1);
         const texts = suspects.flatMap((config) => config?.text ?? []);
         Object.assign(error as Error, {
@@ -139,7 +139,7 @@ export function statementGroup(
   };
 }
 
-/** Resolves after all work that does not wait for input or output. */
+/** Resolves when all work has run that does not wait for input or output. */
 const untilNextTick = promisify(process.nextTick);
 
 export interface GroupOptions extends Pick<Opening, 'opening' | 'unprepared'> {
@@ -160,7 +160,7 @@ export async function groupTransaction<T>(
     try {
       pool.client.prepareOn(connection, !unprepared);
       const group = statementGroup(pool, connection, opening, atOnce === 'one' ? 1 : undefined);
-      working = Promise.resolve(work(group.knex)); // runs the work once, even if it returns a query of knex
+      working = Promise.resolve(work(group.knex)); // the promise runs the work only once, even if the work returns a query of knex
       await Promise.race([atOnce === 'one' ? group.begun : untilNextTick(), working]);
       await group.send(failed);
     } finally {

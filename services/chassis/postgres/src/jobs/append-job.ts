@@ -8,44 +8,46 @@ export interface JobRow {
   kind: string;
   key: string;
   tenantId: number;
-  /** JSON text. */
+  /** The payload as JSON text. */
   payload: string;
   /** The delay in ms after which the job may run. */
   delayMs: number;
   traceparent: string | null;
 }
 
-/** A claim to make in the same statement, and the limit of running jobs per tenant. */
+/** A claim that the statement makes when it inserts the job, and the limit of running jobs per tenant. */
 export interface ClaimAtAppend extends Claim {
   perTenantLimit: number | undefined;
 }
 
 export interface AppendedRow {
   id: number;
-  /** Null unless the job was claimed. */
+  /** The token of the job's lease; null if the job was not claimed. */
   token: string | null;
   /** Number of jobs of the key that were queued before this one, not counting the running job. */
   ahead: number;
-  /** Whether a job of the key is running: the completion of that job will see this one. */
+  /** Whether a job of the key is running. Its completion will find this job. */
   behindRunning: boolean;
 }
 
 interface Outcome extends Omit<AppendedRow, 'id'> {
   verdict: 'claim' | 'queue' | 'near';
-  /** Null if no row was inserted. */
+  /** The id of the inserted row; null if no row was inserted. */
   id: number | null;
 }
 
 const maxRaces = 5;
 
 /**
- * Inserts a job. The job is claimed at once if it may run now: no job of its key is before it, and its tenant is below the limit.
+ * Inserts a job. The job is claimed at once if it may run now: no job of its key is before it, and its tenant is below the limit of running
+ * jobs.
  *
- * This takes one statement, except near the limit. The limit is exact, yet appends far below it do not wait for each other. While a tenant
- * is below the limit by more than a margin, claimers share an advisory lock and count only committed rows: they cannot exceed the limit
- * while fewer of them are in flight than the margin (the connections of all replicas bound their number). Within the margin a claimer takes
- * the lock exclusively, so that no other claimer is in flight, and then counts in another statement. The claimer does not wait for the
- * lock, because its caller holds other locks; without the lock the job stays queued for the search, which runs right after the commit.
+ * This takes one statement, except near the limit. The limit is exact, yet appends far below it do not wait for each other:
+ * - While a tenant is below the limit by more than a margin, claimers share an advisory lock and count only committed rows. They cannot
+ *   exceed the limit as long as fewer claimers than the margin are in flight; the connections of all replicas bound their number.
+ * - Within the margin, a claimer takes the lock exclusively, so that no other claimer is in flight, and then counts in another statement.
+ *   It does not wait for the lock, because its caller holds other locks. Without the lock the job stays queued for the search, which runs
+ *   right after the commit.
  */
 export async function appendJob(
   knex: Knex.Transaction,
@@ -72,7 +74,8 @@ export async function appendJob(
     });
     if (id !== null) return { id, ...appended };
     if (verdict === 'near') await lockLimit();
-    // If the verdict is not `near`, a concurrent append of the key was claimed before this insert: retry, and queue behind that job.
+    // Any other verdict means that a concurrently appended job of the key was claimed before this insert: the next attempt queues this job
+    // behind that one.
   }
 }
 

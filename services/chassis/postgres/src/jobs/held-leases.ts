@@ -10,7 +10,7 @@ export interface HeldLease {
   controller: AbortController;
   /** The lease is certainly valid until this time of the monotonic clock. */
   deadlineMs: number;
-  /** The job was ended in a transaction that may not have committed yet. */
+  /** Whether the job was ended in a transaction, which may not have committed yet. */
   ending: boolean;
 }
 
@@ -37,7 +37,10 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     lease.controller.abort(new LeaseLost());
   }
 
-  /** Works without the database: a process that cannot reach the database must stop its jobs before another process takes them over. */
+  /**
+   * This watch works without the database, because a process that cannot reach the database must stop its jobs before another process takes
+   * them over.
+   */
   function watchDeadlines(): void {
     clearTimeout(expiry);
     const now = performance.now();
@@ -49,10 +52,10 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     if (nextMs < Number.POSITIVE_INFINITY) expiry = setTimeout(watchDeadlines, Math.ceil(nextMs - now)).unref();
   }
 
-  /** Aborts the job's signal; returns false if the job does not run here. */
+  /** Aborts the job's signal; returns false if the job does not run in this process. */
   function cancel(token: string): boolean {
     const lease = held.get(token);
-    lease?.controller.abort(new JobCancelled()); // keeps an earlier abort reason
+    lease?.controller.abort(new JobCancelled()); // has no effect on a signal that is already aborted
     return lease !== undefined;
   }
 
@@ -78,7 +81,9 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) 
     return database.transactShared((db) => work(jobsStore(db.knex, kind)), { isUrgent: true, commitsAtOnce: true });
   }
 
-  /** Resolves to true if the pause was ended early. Not an abortable delay, because its AbortError would cost a stack trace per job. */
+  /**
+   * Resolves to true if the pause was ended early. This is not an abortable delay, because its AbortError would cost a stack trace per job.
+   */
   function pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms).unref();

@@ -13,7 +13,10 @@ import type { JobRunnerOptions } from './runner-types.ts';
 /** How a job ends. `expired`: end the job only if its lease has expired. With an `error` the job stays in the table with state `failed`. */
 export interface Ending {
   expired?: boolean;
-  /** The caller rolls the transaction back if this job was not ended, so the next job may be claimed before this is known. */
+  /**
+   * Whether the caller rolls the transaction back if this job was not ended. The next job may then be claimed before it is known whether
+   * this job was ended.
+   */
   rollsBack?: boolean;
   error?: string;
 }
@@ -52,7 +55,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     attempt,
   });
 
-  /** Also undefined for a claim in a shared transaction, which cannot read the tenant's rows. */
+  /** Returns undefined without the option prepare, and for a claim in a shared transaction, which cannot read the tenant's rows. */
   async function prepare(db: Transaction, job: ClaimedJob): Promise<Prepared | undefined> {
     return options.prepare && isOfTenant(db, job.tenantId) ? options.prepare(db, typed(job)) : undefined;
   }
@@ -102,7 +105,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     await (db ? restart(db) : persist(lease, () => database.transactShared(restart, urgent)));
   }
 
-  /** Retries during an outage of the database, for as long as the lease is held. */
+  /** Runs `write`, and retries it during an outage of the database for as long as the lease is held. */
   async function persist(lease: HeldLease, write: () => Promise<void>): Promise<void> {
     while (leases.has(lease)) {
       try {
@@ -146,7 +149,7 @@ export function jobPerformer<Data, Prepared, Fetched>(options: JobPerformerOptio
     }
   }
 
-  /** Records that a job has failed for good. `expired`: its lease has expired at its last attempt. */
+  /** Records that a job has failed permanently. `expired`: whether the lease of its last attempt has expired. */
   async function exhaust(
     job: ClaimedJob,
     error: unknown,

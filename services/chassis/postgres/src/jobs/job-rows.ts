@@ -19,7 +19,7 @@ export interface ClaimedJob extends TenantJob {
   /** The fencing token of the lease, new at every claim. */
   token: string;
   cancelRequested: boolean;
-  /** W3C trace context of the append. */
+  /** The W3C trace context in which the job was appended. */
   traceparent: string | null;
 }
 
@@ -50,8 +50,8 @@ export const claimedColumns = [
 export const leaseAssignments = `lease_owner = :owner, lease_token = gen_random_uuid(),
   lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'`;
 
-/** Within this distance from a tenant's limit, running jobs are counted exactly; see `appendJob`. */
+/** When a tenant is this close to its limit, its running jobs are counted exactly; see `appendJob`. */
 export const limitMargin = 32;
 
-/** The first half of the advisory lock's key; the second half is the tenant's id. */
+/** The first half of the key of the advisory lock for a tenant's limit; the second half is the tenant's id. */
 export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;

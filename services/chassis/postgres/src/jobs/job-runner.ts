@@ -91,7 +91,7 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
     const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
     const none = Promise.resolve({ next: undefined, waiting: accepting });
     const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : none;
-    claiming.catch(() => undefined); // if another process runs the job, this rejects, and the job was not ended
+    claiming.catch(() => undefined); // if another process runs the job, claiming rejects, and the job was not ended
     if (!(await ended)) return false;
     if (lease) lease.ending = true;
     const { next, waiting } = await claiming;
@@ -142,8 +142,8 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   }
 
   /**
-   * Not awaited, so that an unresponsive notifier delays neither start nor stop. Until the notifier responds, lease renewals report
-   * cancellations.
+   * The subscription is not awaited, so that an unresponsive notifier delays neither start nor stop. Until the notifier responds, lease
+   * renewals report cancellations.
    */
   function subscribeCancellations(): void {
     if (!notifier) return;

@@ -9,10 +9,11 @@ const maxTenantId = 2_147_483_647;
 const fewDue = 500;
 
 /**
- * Conditions for waiting jobs without and with a delay, as in the two partial indexes for them. They do not use `state = 'queued'`, so that
- * the planner cannot choose another index because of its statistics.
+ * The condition of the partial index for waiting jobs without a delay. It does not use `state = 'queued'`, so that the planner cannot
+ * choose another index because of its statistics.
  */
 const atOnce = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at <= jobs.created_at`;
+/** The condition of the partial index for waiting jobs with a delay. */
 const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at > jobs.created_at`;
 
 /** Query for few due jobs. It returns the number of due jobs, and the tenants below their limit with a job that can run. */
@@ -35,7 +36,7 @@ interface Walk {
   name: string;
   /** The condition of the walk's partial index. */
   of: string;
-  /** The order of that index, which starts with the tenant. */
+  /** The order of the walk's partial index, which starts with the tenant. */
   order: string;
   /** The condition for the next row of the same tenant. */
   next: string;
@@ -96,7 +97,7 @@ function tenantsWalkSql(walk: Walk): string {
 
 /**
  * Returns SQL for the walk that finds runnable jobs of one tenant.
- * @param begins SQL: whether to walk at all.
+ * @param begins an SQL condition; if it is false, the walk finds nothing.
  */
 function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
   return `${walk.name} as (
@@ -116,8 +117,8 @@ const tenantsOfManySql = `
 const oldestExamined = 100;
 
 /**
- * Returns SQL for a tenant's runnable jobs: the oldest ones, if they are among its `oldestExamined` oldest jobs; otherwise the first ones
- * that a walk finds, because all the oldest jobs may wait behind running jobs.
+ * Returns SQL for a tenant's runnable jobs: those among its `oldestExamined` oldest jobs and, if these are too few, the first ones that a
+ * walk finds, because all the oldest jobs may wait behind running jobs.
  */
 function headsOfTenantSql(tenant: string): string {
   const some = 'cast(:share as integer)';
@@ -134,7 +135,7 @@ function headsOfTenantSql(tenant: string): string {
     ${walks.map(({ name }) => `union (select id from ${name} where can_run limit ${some})`).join(' ')}`;
 }
 
-/** Returns SQL for the first tenants below their limit that a walk has found. */
+/** Returns SQL for the first tenants that a walk has found and that are below their limit. */
 function belowLimitSql(walk: string): string {
   return `(
     select tenant_id from ${walk}
@@ -144,7 +145,8 @@ function belowLimitSql(walk: string): string {
 }
 
 /**
- * Returns SQL for whether no job of the key runs or waits before this one. It uses two look-ups, because a join may read all waiting jobs.
+ * Returns an SQL condition that is true if no job of the key runs and none waits before this one. It uses two look-ups, because a join may
+ * read all waiting jobs.
  */
 function isFree(job: string): string {
   return `(select other.id from jobs as other where other.kind = :kind and other.key = ${job}.key and other.state = 'running'
@@ -260,9 +262,9 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Claims runnable jobs, longest due first. */
+    /** Claims runnable jobs, beginning with the one that has been due longest. */
     async claimAny(claim: Claim, count: number): Promise<ClaimedJob[]> {
-      // The order of the index `jobs_due`, so that the query stops at the limit regardless of the number of due jobs.
+      // This is the order of the index `jobs_due`, so the query stops at the limit regardless of the number of due jobs.
       return claimHeads(`${dueHeads} order by jobs.kind, jobs.run_at limit :count`, {
         count,
         ...claim,
@@ -272,7 +274,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
 
   /**
    * SKIP LOCKED and the repeated check of the state prevent two searches from claiming the same job. NO KEY is used because a concurrent
-   * append behind a job holds that job FOR KEY SHARE. Such a job must not be skipped, because the append wakes no search when it commits.
+   * append behind a job locks that job FOR KEY SHARE. Such a job must not be skipped, because the append wakes no search when it commits.
    */
   async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
     const claimed = await rows<ClaimedJob>(

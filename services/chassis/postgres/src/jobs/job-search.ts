@@ -9,7 +9,7 @@ export interface JobSearchOptions {
   claim: Claim;
   perTenantLimit: number | undefined;
   maxAttempts: number;
-  /** The interval of searches without a wake-up, in ms, randomized by a quarter. */
+  /** The interval in ms after which a search runs without a wake-up, randomized by a quarter. */
   intervalMs: number;
   /** Returns the number of free slots for jobs in this process. */
   capacity(): number;
@@ -20,9 +20,11 @@ export interface JobSearchOptions {
   log: Logger;
 }
 
-/** Maximum number of jobs that one search claims. Together with concurrent appends it stays below `limitMargin`. */
+/**
+ * Maximum number of jobs that one search claims. The sum of this number and of the claims by concurrent appends stays below `limitMargin`.
+ */
 const batchSize = 16;
-/** The longest average pause after a failed search. */
+/** Maximum pause after a failed search, before the pause is randomized. */
 const retryMs = 1_500;
 
 /** Finds jobs that no process runs: jobs of dead processes, and queued ones that were not claimed when appended. */
@@ -38,7 +40,7 @@ export function jobSearch(options: JobSearchOptions) {
   /** The last tenant served: the next search begins with the tenant after it. */
   let servedTenantId = 0;
 
-  /** Searches within `ms` milliseconds. */
+  /** Schedules a search in `ms` milliseconds, if none is due earlier. */
   function within(ms: number): void {
     const atMs = performance.now() + ms;
     if (stopped || atMs >= dueAtMs) return;

@@ -19,19 +19,19 @@ export type JobRun<Data, Prepared = undefined> = TenantJob<Data> & {
   signal: AbortSignal;
   lease: Lease;
   /**
-   * Ends this run, in the transaction `db` if given. The job keeps its place among the jobs of its key, and starts again after `delayMs`
-   * with these data, as at its first attempt. Use it for waits that are not failures, e.g. while the tenant is suspended, or that the
-   * handler counts in the data itself.
+   * Ends this run, in the transaction `db` if given. The job keeps its place among the jobs of its key. After `delayMs` it starts again
+   * with `data`, at attempt 1. Use this for waits that are not failures, e.g. while the tenant is suspended, or for waits that the handler
+   * counts in the data itself.
    * @throws LeaseLost when another process has the job
    */
   retryLater(data: Data, delayMs: number, db?: Transaction): Promise<void>;
-  /** The result of `prepare`; undefined when the search claimed the job: the handler has to read the data itself then. */
+  /** The result of `prepare`. It is undefined when the search claimed the job; then the handler must read the data itself. */
   prepared: Prepared | undefined;
 };
 
-/** Carries cancellations between processes. Without a notifier cancellations take effect at the next renewal. */
+/** Carries cancellations between processes. Without a notifier, a cancellation takes effect at the next renewal of the job's lease. */
 export interface JobNotifier {
   publish(channel: string, message: string): Promise<unknown>;
-  /** Resolves once subscribed, with a function that unsubscribes. */
+  /** Resolves when the subscription exists, with a function that unsubscribes. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<unknown> | void>;
 }

@@ -38,9 +38,9 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Claims the first waiting job of a key whose running job has just ended; the tenant's number of running jobs stays the same.
-     * `waiting`: whether other jobs may be runnable now. Skips a locked row: the holder of the lock deletes or claims the job or, after its
-     * rollback, the search claims it.
+     * Claims the first waiting job of a key whose running job has just ended; the tenant's number of running jobs stays the same. Also
+     * returns `waiting`: whether other jobs may be runnable now. Skips a job whose row is locked: the holder of the lock deletes or claims
+     * this job or, after a rollback, the search claims it.
      */
     async claimNext({ key, tenantId }: Pick<ClaimedJob, 'key' | 'tenantId'>, claim: Claim, limit: number | undefined) {
       const [row] = await rows<(ClaimedJob | { id: null }) & { waiting: boolean }>(
@@ -89,7 +89,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
 
     /**
      * Renews leases. Leases whose row is locked, e.g. by a completion of this process, stay as they are.
-     * @returns by the token of each renewed lease, whether its job is to be cancelled
+     * @returns for the token of each renewed lease, whether its job was cancelled
      */
     async renew(leases: LeaseKey[], leaseMs: number): Promise<Map<string, boolean>> {
       return cancellationsOf(
@@ -102,7 +102,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Returns the given leases that no other process has taken over: by token, whether the job is to be cancelled. */
+    /** Returns the given leases that no other process has taken over: for each token, whether the job was cancelled. */
     async listHeld(leases: LeaseKey[]): Promise<Map<string, boolean>> {
       return cancellationsOf(
         await rows<Held>(`select lease_token as token, cancel_requested from jobs where ${byLease}`, keysOf(leases)),

@@ -10,7 +10,7 @@ export interface NewJob<Data = unknown> {
   kind: string;
   /** Jobs of one kind and key run one at a time and in order. A key belongs to one tenant. */
   key: string;
-  /** Any value that JSON can represent. */
+  /** The data for the handler, any value that JSON can represent. */
   data: Data;
   /** Delay in ms from now by the database's clock. Later jobs of the key wait for this job. Default 0. */
   delayMs?: number | undefined;
@@ -29,8 +29,8 @@ export interface AppendedJob {
   /** Whether the job was claimed in this transaction and starts in this process right after the commit. Otherwise the job is queued. */
   claimed: boolean;
   /**
-   * Number of jobs of the key that were queued before the appended job, not counting the running job. Throw an error to roll the append
-   * back.
+   * Number of jobs of the key that were queued before the appended job, not counting the running job. If the queue is too long, throw an
+   * error, which rolls the append back.
    */
   ahead: number;
 }
@@ -107,9 +107,10 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
     },
 
     /**
-     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt; or any job by id. The signal of a running job
-     * is aborted with `JobCancelled`: at once in this process; in another process by the notifier or at the next renewal. A waiting job
-     * starts with an aborted signal, at once if it has begun before. In both cases the handler ends the job.
+     * Cancels a job: with an `id`, the job with this id; with a `key`, the job of this key that has begun. A job that has begun runs or
+     * waits for its next attempt. The signal of a running job is aborted with `JobCancelled`: at once in this process; in another process
+     * by the notifier or at the next renewal of the lease. A waiting job starts with an aborted signal, and starts at once if it has begun
+     * before. In both cases the handler ends the job.
      * @returns whether there was such a job.
      */
     async cancel(which: { kind: string; key: string } | { id: number }): Promise<boolean> {
@@ -131,7 +132,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
 
     /**
      * Deletes the jobs of a key that are not running, and returns their data in order. With `notBegun`, jobs that wait for another attempt
-     * are kept. To empty a key, call this before `cancel`, so that a job that is claimed in between is cancelled.
+     * are kept. To end all jobs of a key, call this before `cancel`, so that a job that is claimed between the two calls is cancelled.
      */
     async removeQueued(
       kind: string,

@@ -1,8 +1,8 @@
 const defaultSearchMs = 1_500;
 
 /**
- * The search interval of a sole owner. A sole owner has no dead process whose jobs it could find, and knows when its own jobs are due. So
- * it searches only for jobs whose claim or renewal failed.
+ * The search interval of a sole owner. There are no other processes that could die, and a sole owner knows when its own jobs are due. So it
+ * searches only for jobs whose claim or renewal failed.
  */
 export const soleOwnerSearchMs = 10_000;
 
@@ -10,10 +10,10 @@ export const soleOwnerSearchMs = 10_000;
 const longestPause = 1.25;
 
 /**
- * Calculates a lease that is short enough for another process to claim the jobs of a dead one within `takeOverMs`. The rest of `takeOverMs`
- * is the longest pause between two searches, and 5 % for the search and its claim.
- * @param searchIntervalMs default 1.5 s, or a twelfth of `takeOverMs` if that is less. If the interval is not shorter than `takeOverMs`, it
- * does not shorten the lease: other processes search then.
+ * Calculates a lease that is short enough for another process to claim the jobs of a dead process within `takeOverMs`. The lease is shorter
+ * than `takeOverMs` by the longest pause between two searches, and by 5 % for the search and its claim.
+ * @param searchIntervalMs default 1.5 s, or a twelfth of `takeOverMs` if that is less. An interval that is not shorter than `takeOverMs`
+ * does not shorten the lease, because other processes then search.
  * @returns the length of leases and the average interval of searches, in ms; a runner randomizes the interval by a quarter.
  */
 export function leaseTimes(takeOverMs: number, searchIntervalMs?: number) {

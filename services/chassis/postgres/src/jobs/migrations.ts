@@ -28,21 +28,21 @@ export const jobsMigrations: Migration[] = [
       `);
       // The database enforces one running job per key, which decides every race between two claims.
       await knex.raw(`create unique index jobs_one_running on jobs (kind, key) where state = 'running'`);
-      // The waiting jobs of a key, in order.
+      // This index lists the waiting jobs of a key, in order.
       await knex.raw(`create index jobs_waiting on jobs (kind, key, id) where state = 'queued'`);
-      // The due jobs, and when the next one will be due.
+      // This index finds the due jobs, and the time when the next job will be due.
       await knex.raw(`create index jobs_due on jobs (kind, run_at) where state = 'queued'`);
-      // The oldest waiting jobs of a tenant.
+      // This index finds the oldest waiting jobs of a tenant.
       await knex.raw(`create index jobs_waiting_of_tenant on jobs (kind, tenant_id, id) where state = 'queued'`);
-      // How many jobs of a tenant run. `lease_until` is in no index, so that a renewal stays a heap-only update; a kind has few
-      // enough running jobs to scan them for expired leases.
+      // This index serves to count the running jobs of a tenant. `lease_until` is in no index, so that a renewal stays a heap-only update;
+      // a kind has few enough running jobs to scan them for expired leases.
       await knex.raw(`create index jobs_running on jobs (kind, tenant_id) where state = 'running'`);
     },
   },
   {
     name: 'jobs-002-heads-of-tenants',
     async up(knex) {
-      // The first waiting job of each key, by tenant: with it the search skips all jobs that wait behind others.
+      // This index finds the first waiting job of each key, by tenant, so that the search skips all jobs that wait behind others.
       await knex.raw(`create index jobs_heads_of_tenant on jobs (kind, tenant_id, key, id)
         where state <> 'running' and state <> 'failed' and run_at <= created_at`);
       // Delayed jobs are not in the index above. This index lists them by due time.

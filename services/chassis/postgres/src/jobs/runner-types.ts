@@ -8,11 +8,11 @@ import type { JobNotifier, JobRun } from './job-types.ts';
 export interface RunnerOptions {
   database: Database;
   kind: string;
-  /** Maximum concurrent jobs of this process: its slots. */
+  /** Number of slots of this process, the maximum number of its concurrent jobs. */
   concurrency: number;
   /**
    * Maximum number of running jobs of one tenant, on all replicas together, so that no tenant takes all slots. When slots are scarce,
-   * tenants are served round robin. A kind without a limit states the reason; its jobs are claimed by id.
+   * tenants are served round robin. A kind without a limit states the reason; its jobs are claimed in the order in which they became due.
    */
   perTenantLimit: number | { unlimitedBecause: string };
   /**
@@ -25,7 +25,7 @@ export interface RunnerOptions {
    * attempts itself. A handover begins an attempt but never exhausts the job. Default 3.
    */
   retry?: 'untilDone' | { maxAttempts: number } | undefined;
-  /** Whether to retry a job whose handler threw this error. Default: always, as often as `retry` says. */
+  /** Whether to retry a job whose handler threw this error. Default: always, as often as `retry` allows. */
   retryable?: ((error: unknown) => boolean) | undefined;
   /** The delay after the given failed attempt (1, 2, …), in ms. Default: 1 s, doubled up to 60 s, shortened at random by at most half. */
   backoffMs?: ((attempt: number) => number) | undefined;
@@ -34,8 +34,8 @@ export interface RunnerOptions {
   /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
   stopGraceMs?: number | undefined;
   /**
-   * Whether no other process uses this database, as the lock of the embedded data folder guarantees. `start` then expires the leases of all
-   * other owners, so that their jobs are taken over at once. Default false.
+   * Whether this process is the only one that uses this database, as the lock of the embedded data folder guarantees. `start` then expires
+   * the leases of all other owners, so that their jobs are taken over at once. Default false.
    */
   soleOwner?: boolean | undefined;
   /** Carries cancellations to other replicas at once. */
@@ -50,32 +50,34 @@ export type JobFailure = 'retried' | 'given_up';
 /**
  * Options of a runner for one kind of job.
  *
- * The handler works outside any transaction. It ends the job by `lease.complete(db)` in a transaction of its own, or requests another run
- * by `retryLater`. If it resolves without either, the runner completes the job, unless the signal was aborted with `JobHandover` or
- * `LeaseLost`. If the handler throws, the job is retried; after a cancellation an AbortError or the signal's reason ends the job.
+ * The handler works outside any transaction. It ends the job by `lease.complete(db)` in its own transaction, or requests another run by
+ * `retryLater`. If the handler resolves without one of these calls, the runner completes the job, unless the signal was aborted with
+ * `JobHandover` or `LeaseLost`. If the handler throws, the job is retried. After a cancellation, however, the job ends if the handler
+ * throws an AbortError or the signal's reason.
  */
 export interface JobRunnerOptions<Data, Prepared = undefined, Fetched = undefined> extends RunnerOptions {
   handler(run: JobRun<Data, Prepared>): Promise<void>;
   /**
-   * Reads the data that the handler needs first, in the transaction that claims the job: its append, or the completion of the previous job.
-   * This saves the handler a transaction. When it throws, that transaction rolls back.
+   * Reads the data that the handler needs at its start, in the transaction that claims the job. This transaction appends the job or
+   * completes the previous one. The handler then needs no transaction for these data. When this function throws, the transaction rolls
+   * back.
    */
   prepare?: ((db: TenantDb, job: TenantJob<Data>) => Promise<Prepared>) | undefined;
   /**
-   * Fetches, before the transaction of `onExhausted`, the data that `onExhausted` needs, e.g. from another service. When it throws, the
-   * failure of the job is recorded later.
+   * Fetches, before the transaction of `onExhausted`, the data that `onExhausted` needs, e.g. from another service. If this function
+   * throws, the failure of the job is recorded later.
    */
   beforeExhausted?: ((job: TenantJob<Data>) => Promise<Fetched>) | undefined;
   /**
-   * Records that the job has failed permanently, in the transaction that removes the job. It gets the error of the last attempt, or
-   * `LeaseLost` if the process died during the last attempt. Without this function the job stays in the table with state `failed` and the
-   * message of a `DomainError` or the name of any other error.
+   * Records that the job has failed permanently, in the transaction that removes the job. This function gets the error of the last attempt,
+   * or `LeaseLost` if the process died during the last attempt. Without this function the job stays in the table with state `failed` and
+   * the message of a `DomainError` or the name of any other error.
    */
   onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown, fetched: Fetched) => Promise<void>) | undefined;
 }
 
 /** Runs the jobs of one kind in this process from `start` to `stop`. */
 export interface JobRunner extends Part, JobClaimer {
-  /** Jobs that run in this process. */
+  /** Number of jobs that run in this process. */
   readonly running: number;
 }

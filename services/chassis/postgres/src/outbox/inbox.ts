@@ -1,12 +1,13 @@
 import { rememberedDays } from '@parley/events/topics';
 import type { Database, Transaction } from '../database/types.ts';
 
-/** Maximum number of marks that one transaction deletes, so that the transaction is short. */
+/** Maximum number of inbox marks that one transaction deletes, so that the transaction is short. */
 export const purgeBatchSize = 5_000;
 
 /**
- * Runs `effect` unless `consumer` has already handled this event; resolves to true if it ran. The mark commits with the effect. A
- * concurrent second delivery waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect itself).
+ * Runs `effect` unless `consumer` has already handled this event; resolves to true if `effect` ran. The mark of the event commits with the
+ * effect. A concurrent second delivery waits until the first has committed (and then runs nothing) or rolled back (and then runs the effect
+ * itself).
  */
 export async function once(
   db: Transaction & { tenantId?: number },
@@ -24,7 +25,7 @@ export async function once(
 }
 
 /**
- * Deletes up to `purgeBatchSize` marks that are older than any redelivery.
+ * Deletes up to `purgeBatchSize` marks that are so old that their events are not delivered again.
  * @returns the number of deleted marks; if it equals the maximum, there may be more
  */
 export async function purgeInbox(database: Database): Promise<number> {

@@ -3,7 +3,7 @@ import type { Database, SharedDb } from '../database/types.ts';
 
 /** A row of the outbox that a relay has claimed. */
 export interface ClaimedEvent {
-  /** The primary key; the order of publishing within a key. */
+  /** The primary key. Events of one topic and key are published in the order of their positions. */
   position: number;
   /** Number of failed attempts to publish the event. */
   attempts: number;
@@ -17,7 +17,7 @@ export interface OutboxExchange {
   claimMs: number;
   /** Published rows, to be deleted. */
   published: number[];
-  /** Failed rows. They are released, but for `delayMs` no relay claims them or later rows of their key. */
+  /** Failed rows. They are released, but no relay claims them or later rows of their key during `delayMs`. */
   failed: { position: number; delayMs: number }[];
   /** Rows that are still being published; their claim is renewed. */
   held: number[];
@@ -48,7 +48,7 @@ export function oldestEventAgeMs(database: Database): Promise<number> {
   });
 }
 
-/** Releases the claims of all relays. Only for a start at which no other relay can be running. */
+/** Releases the claims of all relays. Call it only at a start, while no other relay can be running. */
 export async function releaseAllClaims(database: Database): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw('UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_until IS NOT NULL'),

@@ -14,7 +14,7 @@ export interface OutgoingEvent {
   key: string;
   /** The encoded protobuf message of `type`. */
   data: Uint8Array;
-  /** Default: the transaction's tenant. Required in a shared transaction. */
+  /** The tenant of the event. Default: the transaction's tenant. Required in a shared transaction. */
   tenantId?: number;
 }
 

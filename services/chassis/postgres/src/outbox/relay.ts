@@ -18,13 +18,13 @@ export interface OutboxRelayOptions {
   /** The metrics to which the gauge `parley_outbox_oldest_seconds` is added. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
   /**
-   * Whether no other process uses this database, as the lock of the embedded data folder guarantees. `start` then releases all claims, so
-   * that events claimed by a dead process are published at once. Default false.
+   * Whether this process is the only one that uses this database, as the lock of the embedded data folder guarantees. `start` then releases
+   * all claims, so that events claimed by a dead process are published at once. Default false.
    */
   soleOwner?: boolean | undefined;
   /** How long a claim lasts, in ms. After that another relay takes over the events of a dead relay. Default 30 s. */
   claimMs?: number;
-  /** Polling interval for rows of other processes, whose commits do not wake this relay, in ms. Default 5 s. */
+  /** Polling interval in ms. Commits of other processes do not wake this relay, so it polls for their rows. Default 5 s. */
   pollMs?: number;
   /** The pause after the first failed attempt, in ms; it doubles with each further attempt, up to 10 s. Default 200 ms. */
   firstRetryMs?: number;
@@ -167,7 +167,7 @@ export function outboxRelay({
 /** The events of one key; never empty. */
 type EventsOfKey = [ClaimedEvent, ...ClaimedEvent[]];
 
-/** Groups by topic and key; each group keeps the order. */
+/** Groups events by topic and key; each group keeps the order. */
 function byKey(events: ClaimedEvent[]): EventsOfKey[] {
   const groups = Map.groupBy(events, ({ envelope: { topic, key } }) => JSON.stringify([topic, key]));
   return [...groups.values()] as EventsOfKey[];

@@ -15,7 +15,8 @@ export function createSignal() {
       void sleep(delayMs, closing.signal).then(raise);
     },
     /**
-     * Resolves at once if the signal was raised since the last wait; otherwise when it is raised, after `timeoutMs`, or when it is closed.
+     * Resolves at once if the signal was raised since the last wait. Otherwise resolves when the signal is raised or closed, or after
+     * `timeoutMs`.
      */
     async raised(timeoutMs: number): Promise<void> {
       const waited = new AbortController();

@@ -30,9 +30,9 @@ type Handlers = Partial<
 interface ServingOptions {
   /** The address that the server listens on. Default 127.0.0.1. */
   host?: string;
-  /** Default: any free one. */
+  /** The port that the server listens on. Default: any free port. */
   port?: number;
-  /** Default: callers with a new key. */
+  /** Signs and verifies the callers of all calls. Default: with a new key. */
   callers?: Callers;
   /** Mesh options of the server and its clients. */
   mesh?: MeshOptions;
@@ -40,7 +40,7 @@ interface ServingOptions {
   viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
   drainTimeoutMs?: number;
-  /** Default: 1 s through a proxy, otherwise the client's own default. */
+  /** The keepalive timeout of the clients. Default: 1 s through a proxy, otherwise the client's own default. */
   keepaliveTimeoutMs?: number;
 }
 

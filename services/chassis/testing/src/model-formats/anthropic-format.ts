@@ -7,7 +7,7 @@ const reasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refus
 /** Content block index of the first call, after the blocks of text and thoughts. */
 const firstCallBlock = 2;
 
-/** Anthropic's messages. */
+/** The format of Anthropic's Messages API. */
 export const anthropicFormat: ModelFormat = {
   name: 'anthropic',
   read(path, body) {

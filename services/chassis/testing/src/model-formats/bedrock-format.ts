@@ -13,7 +13,7 @@ const reasons = {
 /** Content block index of the first call, after the blocks of text and thoughts. */
 const firstCallBlock = 2;
 
-/** Amazon Bedrock's Converse, with its binary event stream. */
+/** The format of Amazon Bedrock's Converse API, with its binary event stream. */
 export const bedrockFormat: ModelFormat = {
   name: 'bedrock',
   read(from, body) {

@@ -33,7 +33,7 @@ export function listIn(from: unknown, key: string): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** Returns the objects at this path in all given objects, without those that have none. */
+/** Returns the objects at this path in all given objects; objects that have no such path are skipped. */
 export function objectsIn(all: Record<string, unknown>[], ...path: string[]): Record<string, unknown>[] {
   return all.map((each) => objectIn(each, ...path)).filter((found) => found !== undefined);
 }

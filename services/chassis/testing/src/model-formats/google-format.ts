@@ -15,7 +15,7 @@ const statuses: Record<number, string> = {
   503: 'UNAVAILABLE',
 };
 
-/** Google's generateContent. */
+/** The format of Google's generateContent API. */
 export const googleFormat: ModelFormat = {
   name: 'google',
   read(from, body) {

@@ -4,7 +4,7 @@ import { argumentsIn, listIn, objectIn, textIn } from './chat-request.ts';
 
 const done = sse('[DONE]');
 
-/** OpenAI's chat completions. */
+/** The format of OpenAI's Chat Completions API. */
 export const openaiFormat: ModelFormat = {
   name: 'openai',
   read: (path, body) =>
@@ -13,7 +13,7 @@ export const openaiFormat: ModelFormat = {
       : undefined,
   streamType: 'text/event-stream',
   opening: ({ request }) => [chunk(request, { delta: { role: 'assistant', content: '' }, finish_reason: null })],
-  // OpenAI's own format has no thoughts; compatible servers send them like this.
+  // OpenAI's own format has no thoughts. Other servers with this format send them in this field.
   thought: ({ request }, text) => chunk(request, { delta: { reasoning_content: text }, finish_reason: null }),
   delta: ({ request }, content) => chunk(request, { delta: { content }, finish_reason: null }),
   toolCall({ request, signature }, { index, id, name, pieces }) {

@@ -1,6 +1,6 @@
 import { element } from './dom.ts';
 
-/** Creates a live region for screen readers, which announces each finished reply once instead of every piece. */
+/** Creates a live region for screen readers. It announces each finished reply once, rather than every piece. */
 export function announcer() {
   const node = element('div', { class: 'unseen', 'aria-live': 'polite' });
   return {

@@ -44,7 +44,7 @@ export function chat({ endpoint, token, sessionId, labels, tell, ...given }: Cha
   const ending = endedTranscript(store, name);
   let transcript = createTranscript();
   const views = new Map<string, TurnView>();
-  /** Turns that streamed or were started in this page. Other turns are a replay, so their replies are not announced. */
+  /** Turns whose replies are announced: this page started them or saw them stream. Other turns are replayed. */
   const followed = new Set<string>();
   const own = ownMessages({ name, store, channel: broadcastChannel(name), onMessage: showSoon });
   const showing = paced(show);

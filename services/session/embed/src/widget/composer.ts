@@ -10,7 +10,7 @@ export interface ComposerOptions {
   onStop: () => void;
 }
 
-/** Maximum length in Unicode code points, which the API counts too. */
+/** Maximum length of a message in Unicode code points, as in the API. */
 const maxLength = 10_000;
 
 const arrow = 'M3.4 20.4 21.5 12 3.4 3.6l-.1 6.6L15 12 3.3 13.8z';
@@ -48,8 +48,8 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
   }
 
   /**
-   * Gives the input the direction of its text (of the page while it is empty), and the height of its text in browsers without
-   * `field-sizing`.
+   * Sets the input's text direction to that of its text, or of the page if the input is empty. In browsers without `field-sizing`, also
+   * sets the input's height to that of its text.
    */
   function resize(): void {
     input.dir = input.value === '' ? '' : 'auto';
@@ -73,7 +73,7 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     { capture: true },
   );
   input.addEventListener('keydown', (event) => {
-    if (event.isComposing) return; // Enter accepts a suggestion of the input method here
+    if (event.isComposing) return; // this Enter accepts a suggestion of the input method
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       submit();
@@ -87,7 +87,10 @@ export function composer({ labels, microphone, onSend, onStop }: ComposerOptions
     warn(text: string): void {
       alert.textContent = text;
     },
-    /** @param overText the reason why nothing more can be sent; undefined while sending is possible */
+    /**
+     * Shows whether the agent replies and whether the person can send.
+     * @param overText the reason why the person can send nothing more; undefined while sending is possible
+     */
     update({ isReplying, overText }: { isReplying: boolean; overText: string | undefined }): void {
       if (!isReplying && form.getRootNode() instanceof ShadowRoot) keepFocus(stop, input);
       stop.hidden = !isReplying;

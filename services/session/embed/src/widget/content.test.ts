@@ -100,7 +100,7 @@ test('a label names the host of its link only if the whole label is the address'
     ['evil.co:8080', 'https://evil.co/'],
     ['evil.co', 'https://evil.co:8080/'],
     ['bank.com\\@evil.co', 'https://evil.co/'],
-    ['аpple.com', 'https://аpple.com/'], // the first letter is Cyrillic, so the real host must be shown
+    ['аpple.com', 'https://аpple.com/'], // the label's first letter is Cyrillic, so the host must be shown beside it
     ['', 'https://evil.co/'],
   ] as const) {
     t.false(namesHost(label, href), label);
@@ -262,7 +262,7 @@ function memoryStore() {
   };
 }
 
-/** Broadcast channels of tabs, connected to one another. */
+/** Returns a function that creates a tab's broadcast channel. The channels are connected to one another. */
 function tabs() {
   const open = new Map<Channel, (event: { data: unknown }) => void>();
   return (): Channel => {

@@ -1,7 +1,10 @@
 type Attributes = Record<string, string | boolean | undefined>;
 type Child = Node | string | undefined;
 
-/** Creates an element. String children become text, never markup. An attribute that is `true` has no value; `false` and undefined omit it. */
+/**
+ * Creates an element. String children become text, never markup. An attribute that is `true` has no value; an attribute that is `false` or
+ * undefined is omitted.
+ */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},

@@ -1,4 +1,4 @@
-/** All texts that the widget shows or announces. `{agent}`, `{name}` and `{seconds}` are placeholders. */
+/** All texts that the widget shows or announces. Words in braces, such as `{agent}` or `{seconds}`, are placeholders. */
 export const defaultLabels = {
   agent: 'Assistant',
   you: 'You',
@@ -61,7 +61,7 @@ export function fill(label: string, values: Record<string, string | number> = {}
   return label.replaceAll(/\{(\w+)\}/gu, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** Overrides the defaults with the page's labels. Values that are not strings are ignored. */
+/** Returns the default labels, with those that the page sets replaced. The page's values are ignored if they are not strings. */
 export function withDefaults(given: unknown): Labels {
   const own = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
   const entries = Object.entries(defaultLabels).map(([name, label]) => [

@@ -1,10 +1,10 @@
-/** A run of text within a line. */
+/** A piece of text within a line that has one format. */
 export type Inline =
   | { kind: 'text' | 'strong' | 'em' | 'code'; text: string }
   /** A link; the scheme of `href` is http or https. */
   | { kind: 'link'; text: string; href: string };
 
-/** Text between empty lines. */
+/** A paragraph, a heading, a quote, a list or a code block. */
 export type Block =
   | { kind: 'paragraph' | 'heading' | 'quote'; lines: Inline[][] }
   | { kind: 'list'; isOrdered: boolean; start: number; items: Inline[][] }
@@ -31,7 +31,7 @@ export function splitBlocks(text: string): string[] {
   return blocks.map((lines) => lines.join('\n')).filter(Boolean);
 }
 
-/** Parses one block of a subset of Markdown. Everything else, HTML included, becomes text. */
+/** Parses the source of one block. Markdown outside the supported subset, and HTML, become text. */
 export function readBlock(source: string): Block[] {
   const lines = source.split('\n');
   const [first = ''] = lines;
@@ -62,7 +62,7 @@ function add(blocks: Block[], line: string): void {
   else blocks.push({ kind, lines: [content] });
 }
 
-/** Each alternative is bounded and starts with its own character, so that matching takes linear time. */
+/** Each alternative of this pattern has a bounded length and starts with its own character, so that matching takes linear time. */
 const inline =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|(?<![\w*])\*([^*\s][^*\n]{0,300})\*(?![\w*])|\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s()]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000})/gu;
 const afterLink = '.,;:!?)]}»”’';
@@ -101,7 +101,10 @@ export function readInline(text: string): Inline[] {
   return runs;
 }
 
-/** Returns the URL if it is absolute, its scheme http or https, and it has no user info, which could disguise its host. */
+/**
+ * Returns the URL in the browser's form if it is absolute and its scheme is http or https; otherwise undefined. A URL with user info is
+ * refused, because user info could disguise the host.
+ */
 export function safeUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { protocol, username, password, href } = new URL(url);
@@ -110,8 +113,8 @@ export function safeUrl(url: unknown): string | undefined {
 }
 
 /**
- * Reports whether the whole label is a URL or host that leads to the same host as `href`. The host must be written as
- * the browser resolves it, without user info before it and with nothing but a path after it.
+ * Reports whether a link's whole label is an address with the host of `href`. The label must contain the host as the browser resolves it.
+ * Only a scheme may be before the host, and only a path, a query or a fragment after it.
  */
 export function namesHost(label: string, href: string): boolean {
   const { host } = new URL(href);
@@ -123,8 +126,8 @@ export function namesHost(label: string, href: string): boolean {
 }
 
 /**
- * Removes control characters and bidirectional overrides from untrusted text. Overrides can make "moc.knab" look like another name;
- * right-to-left scripts do not need them.
+ * Removes control characters and bidirectional overrides from untrusted text. An override can make "moc.knab" look like another name.
+ * Right-to-left scripts do not need overrides.
  */
 export function shownText(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are removed here

@@ -2,13 +2,13 @@
 export interface OwnMessage {
   clientTurnId: string;
   text: string;
-  /** `sending` until the server has stored it. */
+  /** `sending` until the server has stored the message (`sent`) or the request has failed (`failed`). */
   state: 'sending' | 'sent' | 'failed';
 }
 
-/** The part of `sessionStorage` that is used. */
+/** The part of `sessionStorage` that the widget uses. */
 export type Store = Pick<Storage, 'getItem' | 'setItem'>;
-/** The part of `BroadcastChannel` that is used. */
+/** The part of `BroadcastChannel` that the widget uses. */
 export interface Channel {
   postMessage: (message: unknown) => void;
   addEventListener: (type: 'message', listener: (event: { data: unknown }) => void) => void;
@@ -16,9 +16,9 @@ export interface Channel {
 }
 
 export interface OwnMessagesOptions {
-  /** Unique among the sessions on the page's origin. */
+  /** Identifies the session among all sessions on the page's origin. */
   name: string;
-  /** Undefined where the browser denies storage; then a reload shows placeholders. */
+  /** Undefined if the browser denies storage. After a reload, placeholders then replace the messages. */
   store: Store | undefined;
   channel: Channel | undefined;
   /** Called with each message that another tab shares. */
@@ -28,8 +28,8 @@ export interface OwnMessagesOptions {
 const maxKept = 500;
 
 /**
- * Stores the person's own messages in a session. Each tab keeps them until the tab is closed, so that they survive a
- * reload, and shares them with other open tabs of the session.
+ * Stores the messages that the person sent in a session. A tab keeps them until it is closed, so they survive a reload. It shares them with
+ * the other open tabs of the session.
  */
 export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOptions) {
   const key = `parley-chat:${name}`;
@@ -39,7 +39,7 @@ export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOpti
     try {
       store?.setItem(key, JSON.stringify([...known.values()].slice(-maxKept)));
     } catch {
-      // The browser's storage is full.
+      // The browser's storage is full. A reload loses the messages that are not stored.
     }
   }
 
@@ -61,7 +61,7 @@ export function ownMessages({ name, store, channel, onMessage }: OwnMessagesOpti
     channel.postMessage({ ask: true });
   }
 
-  /** Returns the messages to share. Failed ones are not, because another tab cannot retry them. */
+  /** Returns the messages to share. Failed messages are not shared, because another tab cannot retry them. */
   function sent(): OwnMessage[] {
     return [...known.values()].filter(({ state }) => state === 'sent');
   }
@@ -83,7 +83,8 @@ export type OwnMessages = ReturnType<typeof ownMessages>;
 function read(store: Store | undefined, key: string): OwnMessage[] {
   try {
     const messages = readMessages(JSON.parse(store?.getItem(key) ?? '[]'));
-    // A reload aborted these requests. The messages may have arrived, but a retry is safe.
+    // The reload aborted the requests of messages that were `sending`. The server may have stored these messages, but a retry does not
+    // store them again.
     return messages.map((message) => (message.state === 'sending' ? { ...message, state: 'failed' } : message));
   } catch {
     return [];

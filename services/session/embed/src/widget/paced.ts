@@ -1,12 +1,12 @@
-/** The shortest pause between two updates of the page; changes in between are shown together. */
+/** The shortest pause, in ms, between two updates of the page. One update shows all changes that occur during the pause. */
 const minPauseMs = 33;
-/** Each pause is four times as long as the last update took, so that the page stays responsive however long a reply is. */
+/** Each pause is this many times as long as the update before it took, so that the page stays responsive however long a reply is. */
 const pausePerCost = 4;
 
 /** A source of time and timers that tests can control. */
 export interface Clock {
   now: () => number;
-  /** Calls `run` after `ms`. @returns a function that cancels it */
+  /** Calls `run` after `ms`. @returns a function that cancels this call */
   after: (ms: number, run: () => void) => () => void;
 }
 

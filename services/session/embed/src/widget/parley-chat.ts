@@ -24,7 +24,7 @@ export class ParleyChat extends HTMLElement {
     this.#root.adoptedStyleSheets = [sheet];
   }
 
-  /** Texts that replace the built-in ones. The attribute `labels` accepts the same texts as JSON. */
+  /** The widget's texts. The page may set some; the others have their defaults. The attribute `labels` accepts the same texts as JSON. */
   get labels(): Labels {
     return withDefaults(this.#labels ?? this.#labelsAttribute());
   }
@@ -34,17 +34,17 @@ export class ParleyChat extends HTMLElement {
     this.#startSoon();
   }
 
-  /** The client of the running session. */
+  /** The client of the session; undefined if the element shows none. */
   get session(): Session | undefined {
     return this.#chat?.session;
   }
 
-  /** Sends a message as the person. */
+  /** Sends a message, as if the person had written it. */
   send(text: string): Promise<void> {
     return this.#running().send(text);
   }
 
-  /** Interrupts the running reply. Resolves to whether a reply was running. */
+  /** Interrupts the running reply. Resolves to true if a reply was running. */
   interrupt(): Promise<boolean> {
     return this.#running().stop();
   }
@@ -63,7 +63,7 @@ export class ParleyChat extends HTMLElement {
   }
 
   disconnectedCallback(): void {
-    // When an element is moved, it is disconnected and connected again in the same task.
+    // An element that is moved within the page is disconnected and connected again in the same task, and must not stop.
     queueMicrotask(() => !this.isConnected && this.#stop());
   }
 
@@ -76,7 +76,7 @@ export class ParleyChat extends HTMLElement {
     return this.#chat;
   }
 
-  /** Starts a session in a microtask, so that several attributes that change together start only one. */
+  /** Starts the conversation in a microtask, so that it starts only once if several attributes change together. */
   #startSoon(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;

@@ -2,7 +2,7 @@ import { element } from './dom.ts';
 import type { Labels } from './labels.ts';
 import { type Block, type Inline, namesHost, readBlock, shownText, splitBlocks } from './markdown.ts';
 
-/** Creates an untrusted link, with its host shown beside it. */
+/** Creates a link from untrusted text. The link's host is shown beside it. */
 export function link(text: string, href: string, labels: Labels): HTMLElement {
   const host = hostBeside(text, href);
   return element(
@@ -11,7 +11,7 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
     element(
       'a',
       { href, target: '_blank', rel: 'noopener noreferrer' },
-      // A text that is itself an address is displayed from left to right, so that its host comes first.
+      // A link text that is an address is displayed from left to right, so that its host comes first.
       element('bdi', { dir: host ? undefined : 'ltr' }, text),
       element('span', { class: 'unseen' }, ` ${labels.opensNewTab}`),
     ),
@@ -19,7 +19,10 @@ export function link(text: string, href: string, labels: Labels): HTMLElement {
   );
 }
 
-/** Shows the host of a link, unless its label is the address itself: a label that merely contains a host can be misleading. */
+/**
+ * Creates an element that shows a link's host. Returns undefined if the label is the address itself; a label that merely contains a host
+ * can be misleading.
+ */
 export function hostBeside(label: string, href: string): HTMLElement | undefined {
   return namesHost(label, href) ? undefined : element('bdi', { class: 'host', dir: 'ltr' }, ` ${new URL(href).host}`);
 }

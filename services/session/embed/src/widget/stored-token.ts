@@ -2,13 +2,13 @@ import type { Store } from './own-messages.ts';
 
 export interface StoredToken {
   token: string;
-  /** Remaining lifetime. */
+  /** Remaining lifetime of the token, in ms. */
   expiresInMs: number;
 }
 
 /**
- * Stores the refreshed token of a session for a reload of the tab. The stored token is used only if the page still has
- * the same initial token; a different initial token is newer.
+ * Stores a session's refreshed token, so that a reload of the tab can use it. After the reload, the page's initial token must be the one
+ * that was refreshed; a different initial token is newer than the stored one.
  */
 export function storedToken(store: Store | undefined, name: string, given: string, now: () => number = Date.now) {
   const key = `parley-chat-token:${name}`;

@@ -16,21 +16,21 @@ export interface Table {
   columns: string[];
   /** Each row has one cell for each column. */
   rows: string[][];
-  /** The number of omitted rows and columns. */
+  /** Numbers of rows and columns that are omitted, because the table is too large. */
   more: { rows: number; columns: number };
 }
 
 export interface List {
   kind: 'list';
   items: { title: string; description: string | undefined; url: string | undefined }[];
-  /** The number of omitted items. */
+  /** Number of items that are omitted, because the list is too long. */
   more: number;
 }
 
 const maxButtons = 20;
 const maxItems = 500;
 const maxColumns = 50;
-/** The limit for the cells of a table; the browser takes about 0.1 ms for each. */
+/** Maximum number of cells in a table. The browser takes about 0.1 ms for each cell. */
 const maxCells = 2_000;
 
 /** Parses `structuredContent` of a reply. Returns undefined if it is invalid; the text of the reply has the same content. */
@@ -55,7 +55,7 @@ function readCard({ title, subtitle, body, imageUrl, buttons }: Record<string, u
   };
 }
 
-/** Parses a button. One with an unsafe URL is omitted. */
+/** Parses a button. Returns an empty array if the button is invalid. An unsafe URL is ignored. */
 function readButton(button: unknown): Button[] {
   if (!isObject(button)) return [];
   const label = text(button['label']);

@@ -3,7 +3,10 @@ import { fill, type Labels } from './labels.ts';
 import { hostBeside, link } from './rich-text.ts';
 import { type Button, type Card, type List, readStructuredContent, type Table } from './structured-content.ts';
 
-/** Renders a card, table or list. @param onValue called with the value of a clicked button */
+/**
+ * Renders a card, a table or a list; returns undefined if the content is invalid. @param onValue called with a button's value when the
+ * button is clicked
+ */
 export function structuredView(
   content: unknown,
   labels: Labels,
@@ -63,7 +66,7 @@ function tableView({ columns, rows, more }: Table, labels: Labels): HTMLElement 
   );
 }
 
-/** Creates a line with the number of omitted items, if there are any. */
+/** Creates a line that shows how many rows, columns or items were omitted; undefined if none was. */
 function moreText(label: string, count: number): HTMLElement | undefined {
   return count === 0 ? undefined : element('p', { class: 'more muted' }, fill(label, { count }));
 }

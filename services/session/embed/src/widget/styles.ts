@@ -1,4 +1,4 @@
-/** Pages may set variables that begin with `--parley-`; those that begin with `--_` are internal. */
+/** The widget's styles. Pages may set variables whose names begin with `--parley-`; the names of internal variables begin with `--_`. */
 export const styles = `
 :host {
   color-scheme: light dark;

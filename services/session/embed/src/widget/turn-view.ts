@@ -12,9 +12,9 @@ import { spokenPieces } from './voice/spoken-text.ts';
 export interface TurnViewOptions {
   labels: Labels;
   agentName: string;
-  /** Sends a new message: the value of a card's button, or the text of a failed message. */
+  /** Sends a new message: the value of a card's button, or once more the text of a message whose turn failed. */
   onSend: (text: string) => void;
-  /** Retries a message that was not delivered. */
+  /** Retries a message whose request failed. */
   onRepeat: (message: OwnMessage) => void;
   /** Reads replies aloud; undefined without a voice service. */
   reader: Reader | undefined;
@@ -24,14 +24,14 @@ export interface TurnViewOptions {
 export interface TurnContent {
   message: OwnMessage | undefined;
   turn: Turn | undefined;
-  /** Only the last turn offers a retry. */
+  /** Whether this is the last turn. Only the last turn offers a retry. */
   isLast: boolean;
   isActive: boolean;
 }
 
 export type TurnView = ReturnType<typeof turnView>;
 
-/** Renders one turn and updates its node in place. */
+/** Creates the node of a turn. `update` changes the node in place. */
 export function turnView({ labels, agentName, onSend, onRepeat, reader }: TurnViewOptions) {
   const node = element('div', { class: 'turn' });
   const own = element('div', { class: 'message own' });
@@ -156,7 +156,10 @@ const speaker =
   'M4 9v6h4l5 5V4L8 9zm11.5 3a4 4 0 0 0-2-3.4v6.9a4 4 0 0 0 2-3.5zm-2-8v2.1a6 6 0 0 1 0 11.8V20a8 8 0 0 0 0-16z';
 const square = 'M7 7h10v10H7z';
 
-/** Creates a button that starts and stops reading a reply aloud. The button is hidden while the reply is unfinished or has no words. */
+/**
+ * Creates a button that starts and stops reading a reply aloud. The button is hidden until the reply is finished, and if the reply has no
+ * words.
+ */
 function readButton(labels: Labels, reader: Reader | undefined) {
   if (!reader) return undefined;
   let turn: Turn | undefined;
@@ -180,7 +183,7 @@ function readButton(labels: Labels, reader: Reader | undefined) {
   };
 }
 
-/** Renders a tool call. Its name and duration are isolated from the text direction of the label. */
+/** Renders a tool call. The text direction of the label does not affect the tool's name and the duration. */
 function toolNodes({ name, callStatus, durationMs }: ToolCall, labels: Labels): (Node | string)[] {
   const label = {
     STARTED: labels.toolRunning,

@@ -14,13 +14,13 @@ export interface MicrophoneOptions {
   onText: (text: string) => void;
   /** Shows a problem to the person. */
   onProblem: (text: string, error?: ParleyError) => void;
-  /** Announces to screen readers what is otherwise only visible. */
+  /** Announces a change of the status line to screen readers. */
   announce: (text: string) => void;
 }
 
 export type Microphone = ReturnType<typeof microphone>;
 
-/** The largest clip that the voice service accepts. */
+/** Seconds after which a recording stops, because the voice service refuses longer clips. */
 const maxSeconds = 58;
 const maxBytes = 4_000_000;
 
@@ -28,7 +28,7 @@ const mic =
   'M12 15a3.5 3.5 0 0 0 3.5-3.5v-5a3.5 3.5 0 0 0-7 0v5A3.5 3.5 0 0 0 12 15zm6-3.5a6 6 0 0 1-12 0H4a8 8 0 0 0 7 7.9V22h2v-2.6a8 8 0 0 0 7-7.9z';
 const check = 'M9.5 16.6 5 12l-1.5 1.5 6 6 12-12L20 6z';
 
-/** Creates a button that records speech and sends the recording, and a status line that is shown meanwhile. */
+/** Creates a button that records speech and has it transcribed, and a status line that is shown until the text has arrived. */
 export function microphone(options: MicrophoneOptions) {
   const { labels, format, api, onBegin, onText, onProblem, announce } = options;
   const micIcon = icon(mic);
@@ -38,7 +38,7 @@ export function microphone(options: MicrophoneOptions) {
   const time = element('span', { class: 'muted', 'aria-hidden': 'true' });
   const discard = button('link', labels.discard, () => cancel(true));
   const line = element('div', { class: 'recording', hidden: true }, element('i'), what, time, discard);
-  /** Cancels the current step: the permission prompt, the recording, or its transcription. */
+  /** Cancels the current step: the permission prompt, the recording or the transcription. Undefined if no step is running. */
   let working: AbortController | undefined;
   let recording: Recording | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -46,7 +46,7 @@ export function microphone(options: MicrophoneOptions) {
   function show(): void {
     const isBusy = working !== undefined && !recording;
     toggle.setAttribute('aria-label', recording ? labels.stopRecording : labels.record);
-    toggle.setAttribute('aria-disabled', String(isBusy)); // unlike `disabled`, it keeps the focus
+    toggle.setAttribute('aria-disabled', String(isBusy)); // unlike `disabled`, this attribute lets the button keep the focus
     toggle.replaceChildren(recording ? checkIcon : micIcon);
     line.hidden = working === undefined;
     line.classList.toggle('live', recording !== undefined);
@@ -58,7 +58,7 @@ export function microphone(options: MicrophoneOptions) {
     announce(text);
   }
 
-  /** Discards the recording. @param isFocused whether the focus was on the status line and must move to the button */
+  /** Discards the recording or transcription. @param isFocused whether the status line has the focus, which must then move to the button */
   function cancel(isFocused = false): void {
     working?.abort();
     finish();
@@ -128,7 +128,7 @@ export function microphone(options: MicrophoneOptions) {
   return {
     button: toggle,
     line,
-    /** Whether the microphone is busy; Escape cancels the running step. */
+    /** Whether a step is running: the permission prompt, the recording or the transcription. Escape cancels it. */
     get isWorking() {
       return working !== undefined;
     },

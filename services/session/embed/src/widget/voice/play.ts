@@ -3,18 +3,19 @@ import { ParleyError } from '../../parley-error.ts';
 type Chunks = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 const type = 'audio/mpeg';
-/** The maximum of buffered audio, so that a long text takes little memory. */
+/** Maximum seconds of audio that are buffered ahead, so that a long text takes little memory. */
 const maxAheadSeconds = 120;
 
 /**
- * Plays MP3 while it arrives, or when it is complete if the browser cannot stream it. Call it in a click handler; browsers block playback
- * elsewhere. Resolves at the end; stops when the signal aborts.
- * @throws ParleyError; the signal's reason
+ * Plays MP3 while it arrives; if the browser cannot stream MP3, when it is complete. Call this in a click handler, because browsers block
+ * playback elsewhere. Resolves at the end of the audio.
+ * @throws ParleyError `UNPLAYABLE` if the browser cannot play the audio; the errors of `chunks`
+ * @throws the signal's reason if the signal aborts; the playback then stops
  */
 export async function play(chunks: Chunks, signal: AbortSignal, onPlaying: () => void): Promise<void> {
   const audio = new Audio();
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
-  over.catch(() => undefined); // may reject before it is awaited
+  over.catch(() => undefined); // prevents an unhandled rejection: `over` may reject before it is awaited
   audio.addEventListener('ended', () => resolve());
   audio.addEventListener('playing', onPlaying);
   audio.addEventListener('error', () => reject(new ParleyError('UNPLAYABLE', audio.error?.message || 'Unknown audio')));

@@ -12,7 +12,7 @@ export interface ReaderOptions {
 
 export type Reader = ReturnType<typeof reader>;
 
-/** Reads one text at a time aloud. Each text has a key. */
+/** Reads texts aloud, one at a time. Each text has a key. */
 export function reader({ api, onChange, onError }: ReaderOptions) {
   let reading: { key: string; isPlaying: boolean; stopping: AbortController } | undefined;
 
@@ -29,7 +29,7 @@ export function reader({ api, onChange, onError }: ReaderOptions) {
 
   return {
     stop,
-    /** Returns undefined while the text is not being read. */
+    /** Returns the state of the text with this key; undefined if it is not being read. */
     stateOf(key: string): 'loading' | 'playing' | undefined {
       if (reading?.key !== key) return undefined;
       return reading.isPlaying ? 'playing' : 'loading';

@@ -6,7 +6,7 @@ export interface RecordingFormat {
 }
 
 export interface Recording {
-  /** Resolves to the whole clip when the recording stops or the microphone is disconnected. */
+  /** Resolves to the whole clip when the recording has stopped, also if it stopped because the microphone was disconnected. */
   clip: Promise<Blob>;
   stop(): void;
 }
@@ -17,15 +17,20 @@ const formats: RecordingFormat[] = [
 ];
 
 /**
- * Returns a recording format that both this browser and the voice service support; undefined if there is none or the
- * page may not use a microphone.
+ * Returns a recording format that both this browser and the voice service support. Undefined if there is no such format, or if the browser
+ * does not let the page use a microphone.
  */
 export function recordingFormat(): RecordingFormat | undefined {
   if (typeof MediaRecorder !== 'function' || !(navigator.mediaDevices as MediaDevices | undefined)) return undefined;
   return formats.find(({ mimeType }) => MediaRecorder.isTypeSupported(mimeType));
 }
 
-/** Records from the microphone; the browser may ask for permission. The signal releases the microphone. @throws DOMException */
+/**
+ * Records from the microphone; the browser may first ask for permission. When the signal aborts, the recording is discarded and the
+ * microphone released.
+ * @throws DOMException if the browser denies the microphone or cannot record
+ * @throws the signal's reason if the signal aborts
+ */
 export async function record({ mimeType }: RecordingFormat, signal: AbortSignal): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({
     audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true },
@@ -38,7 +43,7 @@ export async function record({ mimeType }: RecordingFormat, signal: AbortSignal)
     throw signal.reason;
   }
   const { promise: clip, resolve, reject } = Promise.withResolvers<Blob>();
-  clip.catch(() => undefined); // a discarded clip is never awaited
+  clip.catch(() => undefined); // prevents an unhandled rejection: nothing awaits a discarded clip
   try {
     const recorder = new MediaRecorder(stream, { mimeType, audioBitsPerSecond: 32_000 });
     const parts: Blob[] = [];

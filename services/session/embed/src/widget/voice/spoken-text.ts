@@ -4,8 +4,8 @@ import { type Inline, readBlock, shownText, splitBlocks } from '../markdown.ts';
 const maxPiece = 5_000;
 
 /**
- * Returns the text to read aloud for a reply: its words without Markdown syntax and code blocks, and only the host of
- * each URL. It is split into pieces that the voice service accepts, between words where possible.
+ * Returns the text to read aloud for a reply: without Markdown syntax and code blocks, and with only the host of each URL. The text is
+ * split into pieces that the voice service accepts. Pieces end between words where possible.
  */
 export function spokenPieces(reply: string, max = maxPiece): string[] {
   const blocks = splitBlocks(shownText(reply)).flatMap(readBlock);

@@ -2,13 +2,13 @@ import type { Session } from '../../client.ts';
 import { ParleyError } from '../../parley-error.ts';
 
 export interface VoiceOptions {
-  /** `avatarServiceUrl` of `sdkStart`. */
+  /** URL of the voice service: the `avatarServiceUrl` that `sdkStart` returned. */
   url: string;
-  /** `ttsVoice` of `sdkStart`; without it nothing is read aloud. */
+  /** Name of the voice: the `ttsVoice` that `sdkStart` returned. If undefined, nothing is read aloud. */
   name: string | undefined;
-  /** `ttsLang` of `sdkStart`, for speech and for transcription. */
+  /** Language of speech and transcription: the `ttsLang` that `sdkStart` returned. */
   language: string;
-  /** `speakingRate` of `sdkStart`. */
+  /** Speed of speech: the `speakingRate` that `sdkStart` returned. */
   rate: number;
 }
 
@@ -41,7 +41,10 @@ export function voiceApi(
   }
 
   return {
-    /** Streams the MP3 of a text, or yields it in one part if the service lacks `/tts/stream`. @throws ParleyError */
+    /**
+     * Yields the MP3 of a text in parts as they arrive; in one part if the service does not support `/tts/stream`.
+     * @throws ParleyError
+     */
     async *speech(text: string, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       const body = { text, voiceName, languageCode, speakingRate: rate, audioEncoding: 'MP3' };
       const streamed = await post(routes.stream, body, signal).catch((error: unknown) => {
