@@ -58,7 +58,9 @@ for (const api of apis) {
           ? { body: { $case: 'json', value: '{"sky":"rain"}' } }
           : { errorKind: 'ARGUMENTS_REFUSED', errorMessage: 'place must be string' };
       const { id } = await createAgent(unit, owner, { tools: [search] });
+      const begunAt = performance.now();
       const reply = await runTurn(unit, id, { callId: 'c', turnKey: 'turn 7' });
+      const tookMs = performance.now() - begunAt;
 
       t.is(reply.error, undefined);
       t.is(reply.texts.join(''), 'I look.\n\nIt rains.');
@@ -79,7 +81,10 @@ for (const api of apis) {
           ['turn 7 2.0', '3/search', { place }],
         ],
       );
-      t.like(unit.action.made[0]?.request, { agentId: id, sessionId: 1, timeLimitMs: 30_000 });
+      const request = unit.action.made[0]?.request;
+      t.like(request, { agentId: id, sessionId: 1 });
+      const timeLimitMs = request?.timeLimitMs ?? 0;
+      t.true(timeLimitMs <= 30_000 && timeLimitMs >= 30_000 - Math.ceil(tookMs), `${timeLimitMs} ms`);
       const [first, second, third] = unit.server.requests.map(({ sent }) => sent);
       t.like(first?.tools, [{ name: 'search', description: 'The weather.' }]);
       t.deepEqual(first?.results, []);
