@@ -4,15 +4,22 @@ import { serversFolderSetting, serversHostSetting } from '@parley/kernel/setting
 
 /** The settings of `scripts/talk`. */
 export const talkSettings = {
-  url: setting('PARLEY_URL', text.default('http://localhost:4000/graphql'), 'The GraphQL endpoint of `talk`.'),
-  email: setting('PARLEY_EMAIL', text.default(''), 'The account that `talk` signs in with.', {
+  url: setting(
+    'PARLEY_URL',
+    text.default('http://localhost:4000/graphql'),
+    'URL of the GraphQL endpoint that `scripts/talk` calls.',
+  ),
+  email: setting('PARLEY_EMAIL', text.default(''), 'Email address of the account that `scripts/talk` signs in with.', {
     without: 'a new account is registered',
   }),
-  apiKey: setting('PARLEY_API_KEY', text.default(''), 'The API key that `talk --embed` starts sessions with.', {
+  apiKey: setting('PARLEY_API_KEY', text.default(''), 'API key with which `scripts/talk --embed` starts sessions.', {
     secret: true,
-    without: 'one is made for a throw-away account',
+    without: 'a new API key of a newly registered account',
   }),
-  password: setting('PARLEY_PASSWORD', text.default(''), 'Its password.', { secret: true, without: 'none' }),
+  password: setting('PARLEY_PASSWORD', text.default(''), 'Password of the account that `PARLEY_EMAIL` names.', {
+    secret: true,
+    without: 'none',
+  }),
 };
 
 /** The settings of the demo page of `scripts/up`. */
@@ -20,7 +27,7 @@ export const demoSettings = {
   port: setting(
     'DEMO_PORT',
     port.default(4300),
-    'The port of the demo page of `up`, in development; one that is taken is replaced by a free one.',
+    'Port of the demo page of `scripts/up`, in development. If the port is taken, a free port is used.',
   ),
 };
 
@@ -33,18 +40,18 @@ export const commandSettings = {
   contractFolder: setting(
     'PARLEY_CONTRACT_DIR',
     text.default('../shared/contract'),
-    'The folder of the contract that `test` compares the API and `gateway/contract.json` with. Where it is absent, the API is compared with `gateway/contract.json` alone.',
+    'Folder of the contract with which `scripts/test` compares the API and `gateway/contract.json`. If the folder is absent, the API is compared with `gateway/contract.json` alone.',
   ),
   faultLogs: setting(
     'PARLEY_FAULT_LOGS',
     text.optional(),
-    'A folder in which fault tests keep the logs of all processes.',
-    { without: 'they are removed' },
+    'Folder in which the fault tests keep the logs of all processes.',
+    { without: 'the logs are removed after the test' },
   ),
   upgradeFrom: setting(
     'PARLEY_UPGRADE_FROM',
     text.optional(),
-    'The commit, e.g. the tag of a release, that the fault test of upgrades begins with and goes back to.',
-    { without: 'the release before; until then the state before the last migration, or the last cut of the protos' },
+    'Commit, e.g. the tag of a release, with which the fault test of upgrades starts and to which the test goes back.',
+    { without: 'the previous release; before the first release, the oldest commit that can be upgraded' },
   ),
 };

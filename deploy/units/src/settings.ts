@@ -27,7 +27,7 @@ export const oneProcessSettings = {
   storagePort: setting(
     'STORAGE_PORT',
     port.default(4200),
-    'Where signed URLs of files lead, without `S3_ENDPOINT`; 0 takes any free port.',
+    'Port of the server for signed URLs of files, used if `S3_ENDPOINT` is not set. 0 takes any free port.',
   ),
 };
 

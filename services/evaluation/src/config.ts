@@ -6,22 +6,22 @@ export const evaluationSettings = {
   concurrency: setting(
     'EVALUATION_CONCURRENCY',
     positiveInt.default(8),
-    'Judgements under way at once in this process.',
+    'Maximum number of judgements that this process makes at once.',
   ),
   perTenant: setting(
     'EVALUATION_PER_TENANT',
     positiveInt.default(4),
-    'Judgements of one tenant under way at once, over all replicas; its others wait.',
+    'Maximum number of judgements of one tenant that are made at once, over all replicas; further judgements wait.',
   ),
   judgeTimeoutMs: setting(
     'EVALUATION_JUDGE_TIMEOUT_MS',
     positiveInt.default(120_000),
-    'How long one request for a judgement may take, half of it to wait for its turn.',
+    'Maximum time of one request to agent for a judgement. Up to half of this time may pass while the request waits for a model slot.',
   ),
   leaseMs: setting(
     'EVALUATION_LEASE_MS',
     positiveInt.default(30_000),
-    'How long a process may be silent before another takes its judgements.',
+    'Maximum time until another process takes over the judgements of a process that has died or no longer responds.',
   ),
   ...portSettings('evaluation', ['rpc', 'ops']),
 } satisfies Settings;

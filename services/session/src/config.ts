@@ -21,27 +21,27 @@ export const sessionSettings = {
     historyTokens: setting(
       'SESSION_HISTORY_TOKENS',
       positiveInt.default(6_000),
-      'How much of a conversation a model is sent, in estimated tokens; at most 200 messages.',
+      'Maximum number of estimated tokens of a conversation that the model gets with a turn; at most 200 messages.',
     ),
     turnTimeoutMs: setting(
       'SESSION_TURN_TIMEOUT_MS',
       positiveInt.default(120_000),
-      "How long one attempt at a reply may take from the model's request on (`TURN_TIMEOUT`), and how long it may wait for that request.",
+      'Maximum time of one attempt at a reply after the model was asked; then the turn fails with `TURN_TIMEOUT`. Also the maximum time until the model is asked; then the turn fails with `MODEL_UNAVAILABLE`.',
     ),
     queuedPerSession: setting(
       'SESSION_QUEUED_PER_SESSION',
       positiveInt.default(100),
-      'Messages that may wait in one session (`TOO_MANY_REQUESTS`).',
+      'Maximum number of messages that wait in one session; a further message is refused with `TOO_MANY_REQUESTS`.',
     ),
     leaseMs: setting(
       'SESSION_LEASE_MS',
       positiveInt.default(30_000),
-      'How long a process may be silent before another takes its turns and webhooks, the search for them included.',
+      'Maximum time until another process takes over the turns and webhooks of a process that has died or no longer responds.',
     ),
     idleMs: setting(
       'SESSION_IDLE_HOURS',
       positiveInt.default(24).transform((hours) => hours * hourMs),
-      'An ACTIVE session without an event for so long expires.',
+      'Hours without an event after which an ACTIVE session expires.',
     ),
     maxAgeMs: setting(
       'SESSION_MAX_DAYS',
@@ -49,12 +49,12 @@ export const sessionSettings = {
         .max(1_000_000, 'must be at most 1000000')
         .default(30)
         .transform((days) => days * 24 * hourMs),
-      'A session of this age expires, whatever happens in it.',
+      'Age in days at which an ACTIVE session expires, even if the session is in use.',
     ),
     tokenGraceMs: setting(
       'SESSION_TOKEN_GRACE_MS',
       positiveInt.default(600_000),
-      'How long after its end a session token may still be exchanged for a new one (`refreshAvatarToken`).',
+      'Time after the expiry of a session token for which `refreshAvatarToken` still exchanges the token for a new one.',
     ),
   },
   avatarTokenKeys: avatarTokenKeysSetting,
@@ -66,17 +66,17 @@ export const sessionSettings = {
     timeoutMs: setting(
       'SESSION_VOICE_TIMEOUT_MS',
       positiveInt.default(45_000),
-      'How long voice may take for a `transcribeSpeech`: above its `VOICE_PROVIDER_TIMEOUT_MS`.',
+      'Maximum time for voice to answer a `transcribeSpeech`. Set it above `VOICE_PROVIDER_TIMEOUT_MS`.',
     ),
     maxBytes: setting(
       'SESSION_VOICE_MAX_ANSWER_BYTES',
       byteCount.default(1_048_576),
-      'Bytes of its answer; more is `UNAVAILABLE`.',
+      'Maximum size of an answer of voice to a `transcribeSpeech`; with a larger answer the request fails with `UNAVAILABLE`.',
     ),
     clipsAtOnce: setting(
       'SESSION_CLIPS_AT_ONCE',
       positiveInt.default(12),
-      'Clips that one process has transcribed at once, half of them of one tenant; each takes up to 12 MB of memory. Twice as many wait.',
+      'Maximum number of clips that one process has transcribed at once, half of them for one tenant. Each clip takes up to 12 MB of memory. Up to twice as many clips wait; further clips are refused.',
     ),
   },
   operatorKey: operatorKeySetting,
@@ -84,12 +84,12 @@ export const sessionSettings = {
     timeoutMs: setting(
       'SESSION_SYNC_TIMEOUT_MS',
       positiveInt.default(15_000),
-      'How long the receiver of a webhook may take until the head of its answer.',
+      'Maximum time until the receiver of a webhook has sent the headers of its response. Then the attempt has failed.',
     ),
     firstRetryMs: setting(
       'SESSION_SYNC_FIRST_RETRY_MS',
       positiveInt.default(5_000),
-      'The pause after the first failed attempt at a webhook; each next one is four times as long, up to 2 hours.',
+      'Pause after the first failed attempt at a webhook. Each further pause is about four times as long as the one before, up to 2 hours.',
     ),
     giveUpMs: setting(
       'SESSION_SYNC_HOURS',
@@ -97,41 +97,45 @@ export const sessionSettings = {
         .max(1_000, 'must be at most 1000')
         .default(24)
         .transform((hours) => hours * hourMs),
-      'How long a webhook is tried before it is given up.',
+      'Hours for which a webhook is retried. Then its delivery is FAILED.',
     ),
-    atOnce: setting('SESSION_SYNC_AT_ONCE', positiveInt.default(64), 'Webhooks that one process sends at once.'),
+    atOnce: setting(
+      'SESSION_SYNC_AT_ONCE',
+      positiveInt.default(64),
+      'Maximum number of webhooks that one process sends at once; further webhooks wait.',
+    ),
     perTenant: setting(
       'SESSION_SYNC_PER_TENANT',
       positiveInt.default(4),
-      'Webhooks of one tenant that are sent at once, over all replicas; its others wait.',
+      'Maximum number of webhooks of one tenant that are sent at once, over all replicas; further webhooks wait.',
     ),
     logDays: setting(
       'SESSION_SYNC_LOG_DAYS',
       positiveInt.max(10_000, 'must be at most 10000').default(30),
-      'Days for which a tenant can see its deliveries after their end.',
+      'Days for which a tenant can see a webhook delivery after the delivery has ended.',
     ),
     kept: setting(
       'SESSION_SYNC_KEPT',
       positiveInt.default(10_000),
-      'Deliveries of one tenant that are kept after their end, give or take a hundred.',
+      'Maximum number of ended webhook deliveries of one tenant that are kept, accurate to about a hundred. The oldest deliveries are deleted first.',
     ),
   },
   outbound: outboundSettings,
   turnsPerTenant: setting(
     'SESSION_TURNS_PER_TENANT',
     positiveInt.default(50),
-    'Turns that run at once for one tenant, over all replicas.',
+    'Maximum number of turns of one tenant that run at once, over all replicas; further turns wait.',
   ),
   turnsAtOnce: turnsAtOnceSetting,
   stopGraceMs: setting(
     'SESSION_STOP_GRACE_MS',
     positiveInt.default(5_000),
-    'How long running turns may go on when a process stops, before they are handed over.',
+    'Maximum time that running turns may continue when a process stops. Then another process takes over the turns.',
   ),
   maxAnswerBytes: setting(
     'SESSION_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),
-    'Bytes of one answer of the subgraph (`ANSWER_TOO_LARGE`).',
+    'Maximum size of one answer of the subgraph; a larger answer fails with `ANSWER_TOO_LARGE`.',
   ),
   ...portSettings('session', ['rpc', 'graph', 'ops']),
 } satisfies Settings;

@@ -21,13 +21,13 @@ export const modelSettings = {
   defaultProvider: setting(
     'LLM_DEFAULT_PROVIDER',
     oneOf(providerIds).optional(),
-    'The provider that answers where none is named.',
-    { without: 'the first configured one, in this order; without any, the offline model' },
+    'The model provider that answers unless another provider is named.',
+    { without: 'the first configured provider, in the order of these names; if none is configured, the offline model' },
   ),
   fallbacks: setting(
     'LLM_FALLBACKS',
     someOf(providerIds).default([]),
-    'The providers that are asked next, in this order, when one fails before its first word.',
+    'Model providers that are asked next, in the order given here, if a provider fails before the first token of its answer; separated by commas.',
     { without: 'none' },
   ),
   prices: pricesSetting,

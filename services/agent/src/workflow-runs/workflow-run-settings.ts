@@ -6,27 +6,27 @@ export const workflowRunSettings = {
   turnTimeMs: setting(
     'AGENT_WORKFLOW_TURN_MS',
     positiveInt.default(60_000),
-    'How long the nodes of a workflow may take in one turn or task (`TURN_TIMEOUT`).',
+    'Maximum time that the nodes of a workflow may run in one turn or task, without waits for a model slot. Then the turn or task fails with `TURN_TIMEOUT`.',
   ),
   nodes: setting(
     'AGENT_WORKFLOW_NODES',
     positiveInt.default(maxNodesOfTurn),
-    'Nodes that a workflow may run in one turn or task (`WORKFLOW_LIMIT`).',
+    'Maximum number of nodes that a workflow may run in one turn or task. With more nodes, the run fails with `WORKFLOW_LIMIT`.',
   ),
   accessKeptMs: setting(
     'AGENT_WORKFLOW_ACCESS_MS',
     positiveInt.default(1_000),
-    'How long a run may go on with calls after its API key or sign-in was revoked, or its tenant deleted.',
+    'Maximum time that a workflow run may continue to make calls after its tenant was deleted, or, for a task, after the API key or sign-in of its caller was revoked.',
   ),
   tenantBytes: setting(
     'AGENT_WORKFLOW_RUN_BYTES',
     positiveInt.default(268_435_456),
-    'Bytes that the runs of one tenant may hold; beyond, the oldest are deleted before their time.',
+    'Maximum total size of the stored workflow runs of one tenant. Above this size, the oldest runs are deleted before `AGENT_WORKFLOW_RUN_DAYS` have passed.',
   ),
   days: setting(
     'AGENT_WORKFLOW_RUN_DAYS',
     positiveInt.default(30),
-    'How long runs of workflows are kept with their traces. The last one of a session that goes on is kept longer.',
+    'Days for which workflow runs and their traces are kept. The last run of a session that is still in use is kept longer.',
   ),
 } satisfies Settings;
 

@@ -2,11 +2,15 @@ import { positiveInt } from '@parley/kernel/settings/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings/settings';
 
 export const workflowSettings = {
-  perTenant: setting('AGENT_MAX_WORKFLOWS', positiveInt.default(200), 'Workflows of one tenant (`BAD_REQUEST`).'),
+  perTenant: setting(
+    'AGENT_MAX_WORKFLOWS',
+    positiveInt.default(200),
+    'Maximum number of workflows of one tenant; a further workflow is refused with `BAD_REQUEST`.',
+  ),
   versions: setting(
     'AGENT_MAX_WORKFLOW_VERSIONS',
     positiveInt.default(500),
-    'Versions of one workflow (`BAD_REQUEST`); a copy begins anew.',
+    'Maximum number of versions of one workflow; a further version is refused with `BAD_REQUEST`. A copy of a workflow starts without versions.',
   ),
 } satisfies Settings;
 

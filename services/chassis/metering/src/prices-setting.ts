@@ -12,6 +12,6 @@ export const pricesSetting = setting(
       issues.push(...problems.map((message) => ({ code: 'custom' as const, input: path, message })));
       return prices;
     }),
-  "Prices and limits of models, in the format of LiteLLM's `model_prices_and_context_window.json`; its entries come before the shipped ones.",
+  "File with prices and limits of models, in the format of LiteLLM's `model_prices_and_context_window.json`. Entries of the file take precedence over the shipped entries.",
   { without: 'the shipped prices' },
 );

@@ -60,11 +60,11 @@ export function readAddresses(env: Environment, used: readonly UsedEndpoint[]): 
 const isPlain = (address: string) => /^http:/iu.test(address);
 
 const endpointMeanings: Record<UsedEndpoint['endpoint'], (unit: string) => string> = {
-  rpc: (unit) => `The gRPC of ${unit}, as \`host:port\``,
-  graph: (unit) => `The subgraph of ${unit}`,
-  public: (unit) => `Where other units reach ${unit} by HTTP`,
+  rpc: (unit) => `gRPC address of ${unit}, as \`host:port\``,
+  graph: (unit) => `URL of the subgraph of ${unit}`,
+  public: (unit) => `HTTP URL at which other units reach ${unit}`,
 };
 
 function meaningOf(unit: string, endpoint: UsedEndpoint['endpoint']): string {
-  return `${endpointMeanings[endpoint](unit)}. Not needed where both run in one process.`;
+  return `${endpointMeanings[endpoint](unit)}. Not needed if ${unit} runs in the same process.`;
 }

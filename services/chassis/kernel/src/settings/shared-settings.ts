@@ -115,7 +115,7 @@ export const dataFolderSetting = setting(
 export const serversFolderSetting = setting(
   'PARLEY_SERVERS_DIR',
   z.string().default('.parley/servers'),
-  'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
+  'Folder in which `scripts/servers` keeps the data of the servers; with `scripts/up --mesh` the default is `servers` in the data folder.',
 );
 export const serversHostSetting = setting(
   'PARLEY_SERVERS_HOST',
@@ -123,25 +123,25 @@ export const serversHostSetting = setting(
     .string()
     .regex(/^\d+(\.\d+){3}$/u, 'is no IPv4 address of this machine')
     .default('127.0.0.1'),
-  'The address that `servers` listen on. Whoever reaches it reaches Kafka without a password: only an address of a network of this machine belongs here, e.g. that of the bridge of kind.',
+  'Address that the servers of `scripts/servers` listen on. Every client that reaches this address can use Kafka without a password. So use only an address of a network inside this machine, e.g. the address of the bridge of kind.',
 );
 export const meshKeySetting = setting(
   'MESH_KEY',
   secretKeys,
-  'Signs the callers of calls between units. Of several, separated by commas, the first signs and all are accepted.',
+  'Keys that sign the caller of each call between units, separated by commas. The first key signs; all keys are accepted.',
   { secret: true },
 );
 /** The operators' key. It is separate from the mesh's key, so that no unit can act as an operator. */
 export const operatorKeySetting = setting(
   'OPERATOR_KEY',
   secretKey.optional(),
-  'Signs the calls of `scripts/admin`; another key than `MESH_KEY`.',
-  { secret: true, without: 'operators can do nothing' },
+  'Key that signs the calls of `scripts/admin`. Must differ from `MESH_KEY`.',
+  { secret: true, without: '`scripts/admin` cannot be used' },
 );
-const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
+const brokersMeaning = 'Kafka brokers through which processes share events, as `host:port` separated by commas.';
 /** TLS and login of the connections to Kafka brokers. */
 const kafkaConnection = {
-  tls: setting('KAFKA_TLS', flag.default(false), 'Whether the brokers are reached by TLS.'),
+  tls: setting('KAFKA_TLS', flag.default(false), 'Whether processes connect to the Kafka brokers by TLS.'),
   login: optionalGroup(
     'KAFKA_SASL_MECHANISM',
     {
@@ -151,14 +151,14 @@ const kafkaConnection = {
           .string()
           .toLowerCase()
           .pipe(oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])),
-        'How processes log in to Kafka (SASL). `plain` sends the password as it is, so it takes `KAFKA_TLS`.',
+        'SASL mechanism of the Kafka login: `plain`, `scram-sha-256` or `scram-sha-512`. `plain` sends the password itself, so `plain` requires `KAFKA_TLS=true`.',
         {
-          without: 'without login',
+          without: 'no login',
           takes: (mechanism) => (mechanism === 'plain' ? { name: 'KAFKA_TLS', value: 'true' } : undefined),
         },
       ),
-      username: setting('KAFKA_USERNAME', z.string(), 'The login of Kafka.'),
-      password: setting('KAFKA_PASSWORD', z.string(), 'Its password.', { secret: true }),
+      username: setting('KAFKA_USERNAME', z.string(), 'User name of the Kafka login.'),
+      password: setting('KAFKA_PASSWORD', z.string(), 'Password of the Kafka login.', { secret: true }),
     },
     'KAFKA_USERNAME',
   ),
@@ -171,7 +171,7 @@ export const neededKafkaSettings = {
 export const poolSizeSetting = setting(
   'DATABASE_POOL_SIZE',
   positiveInt.default(4),
-  'Connections of each service in a process: at most 16 in all with `scripts/up`, 24 with `--mesh`. From two on, one of each is for work that has begun. A database serves about four for each of its processors best.',
+  'Maximum number of database connections of each service in one process. From 2 on, one connection is reserved for work that has already begun. A database works best with about four connections for each of its processors.',
 );
 export const logSettings = {
   level: setting(
@@ -180,9 +180,9 @@ export const logSettings = {
       .enum(logLevels, 'is none of trace, debug, info, warn, error, fatal and silent')
       .default('info')
       .meta({ title: 'level' }),
-    'How much is logged: `trace` to `fatal`, or `silent`.',
+    'Least severe level that is logged: `trace`, `debug`, `info`, `warn`, `error` or `fatal`. `silent` turns logs off.',
   ),
-  file: setting('LOG_FILE', z.string().optional(), 'Where JSON log lines go.', {
+  file: setting('LOG_FILE', z.string().optional(), 'File that JSON log lines are written to.', {
     without: "standard output; with `scripts/up` the data folder's `parley.log`",
   }),
 };
@@ -204,46 +204,46 @@ export const tracingSettings = {
   endpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     tracesUrl,
-    'Turns traces on. Other `OTEL_*` variables of exporters, batches and limits count for traces as OpenTelemetry defines them.',
+    'Base URL of the OpenTelemetry collector; turns traces on. Other `OTEL_*` variables for exporters, batches and limits apply to traces as OpenTelemetry defines them.',
   ),
   tracesEndpoint: setting(
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     tracesUrl,
-    'Turns traces on: the whole address, without `/v1/traces` added to it.',
+    'Full URL of the OpenTelemetry collector for traces; turns traces on. `/v1/traces` is not added to this URL.',
   ),
   exporters: setting(
     'OTEL_TRACES_EXPORTER',
     someOf(['otlp', 'console', 'none']).optional(),
-    'Turns traces on, or with `none` off: `otlp`, `console` or both. For Zipkin, send `otlp` to a collector.',
-    { without: '`otlp`, where there is an endpoint' },
+    'Exporters of traces. `otlp`, `console` or both turn traces on; `none` turns traces off. For Zipkin, send `otlp` to a collector.',
+    { without: '`otlp`, if an OTLP endpoint is set' },
   ),
   protocol: setting(
     'OTEL_EXPORTER_OTLP_PROTOCOL',
     oneOf(otlpProtocols).default('http/protobuf'),
-    'How `otlp` is sent.',
+    'Protocol of the `otlp` exporter.',
   ),
   tracesProtocol: setting(
     'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
     oneOf(otlpProtocols).optional(),
-    'The same, for traces alone.',
+    'Protocol of the `otlp` exporter for traces. Overrides `OTEL_EXPORTER_OTLP_PROTOCOL`.',
     { without: '`OTEL_EXPORTER_OTLP_PROTOCOL`' },
   ),
   headers: setting(
     'OTEL_EXPORTER_OTLP_HEADERS',
     z.string().optional(),
-    'Headers sent with `otlp`, such as a credential of the collector: `name=value`, separated by commas.',
+    'Headers of each request of the `otlp` exporter, such as a credential for the collector: `name=value`, separated by commas.',
     { secret: true },
   ),
   tracesHeaders: setting(
     'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
     z.string().optional(),
-    'The same, for traces alone; they are sent besides.',
+    'Headers of the `otlp` exporter for traces, in addition to those of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value`, separated by commas.',
     { secret: true },
   ),
   serviceName: setting(
     'OTEL_SERVICE_NAME',
     z.string().optional(),
-    'The name of the process in traces; goes before `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.',
+    'Name of the process in traces. Overrides `service.name` in `OTEL_RESOURCE_ATTRIBUTES`.',
     { without: '`parley`' },
   ),
   sampler: setting(
@@ -260,17 +260,17 @@ export const tracingSettings = {
       .pipe(z.number('is not a number').min(0).max(1))
       .default(1)
       .meta({ title: 'number' }),
-    'The part of all traces that `traceidratio` records, from 0 to 1.',
+    'Share of traces that the samplers `traceidratio` and `parentbased_traceidratio` record, from 0 to 1.',
   ),
   propagators: setting(
     'OTEL_PROPAGATORS',
     someOf(['tracecontext', 'baggage', 'none']).default(['tracecontext', 'baggage']),
-    'How units tell each other the trace of a call. Events and jobs keep only `tracecontext`.',
+    'Formats in which units pass the trace context of a call to each other. Events and jobs keep only `tracecontext`.',
   ),
   isDisabled: setting(
     'OTEL_SDK_DISABLED',
     z.string().toLowerCase().pipe(flag).default(false).meta({ title: 'true | false' }),
-    'Turns traces off, whatever else is set.',
+    '`true` turns traces off, regardless of all other settings.',
   ),
 };
 
@@ -282,26 +282,26 @@ const everyProcessSettings = {
       .enum(['production', 'development', 'test'], 'is none of production, development and test')
       .optional()
       .meta({ title: 'production | development | test' }),
-    '`production`: a database, Redis, Kafka or S3 that is used and missing is an error; no introspection or reflection.',
+    '`production`: a process does not start without the database, Redis, Kafka and S3 that it uses. gRPC reflection is off, and GraphQL introspection is off by default.',
     { without: '`development`' },
   ),
   meshKey: meshKeySetting,
   extraCaCerts: setting(
     'NODE_EXTRA_CA_CERTS',
     certificatesFile.optional(),
-    'Private certificate authorities, in PEM, which are trusted besides the public ones: for the database, Redis, Kafka, S3, mail, traces and all else that is called by TLS. Read when a process starts.',
-    { without: 'public ones alone' },
+    'PEM file with private certificate authorities, trusted in addition to the public ones for all TLS connections of a process: database, Redis, Kafka, S3, mail, traces and others. Read at start.',
+    { without: 'only the public certificate authorities' },
   ),
   redisUrl: setting(
     'REDIS_URL',
     redisUrl.optional(),
-    'Redis 7, which processes share for counters, announcements and live events; `rediss://` for TLS.',
-    { secret: true, without: 'in memory', requiredInProduction: true },
+    'URL of Redis 7, which processes share for counters, announcements and live events. `rediss://` uses TLS.',
+    { secret: true, without: 'the memory of each process', requiredInProduction: true },
   ),
   eventLogMaxBytes: setting(
     'EVENT_LOG_MAX_BYTES',
     byteCount.default(268_435_456),
-    "Bytes of a process's memory that live events take without Redis; beyond, the oldest are dropped first.",
+    'Maximum memory of a process for live events, if `REDIS_URL` is not set. Above this limit, the oldest events are dropped first.',
   ),
   log: logSettings,
   tracing: tracingSettings,
@@ -311,14 +311,14 @@ const everyProcessSettings = {
 export const eventSettings = {
   kafka: {
     brokers: setting('KAFKA_BROKERS', brokers.optional(), brokersMeaning, {
-      without: 'in process',
+      without: 'events stay in one process',
       requiredInProduction: true,
     }),
     ...kafkaConnection,
     stalledAfterMs: setting(
       'KAFKA_STALLED_AFTER_MS',
       positiveInt.default(60_000),
-      'After how long without a heartbeat, or without progress, a consumer is restarted.',
+      'Time without a heartbeat, or without progress while events wait, after which a Kafka consumer is restarted.',
     ),
   },
 };
@@ -326,20 +326,28 @@ export const eventSettings = {
 /** Additional settings of a service process that stores files. */
 export const fileSettings = {
   s3: optionalGroup('S3_ENDPOINT', {
-    endpoint: setting('S3_ENDPOINT', fetchedUrl, 'The S3 service that stores files.', {
-      without: 'files',
+    endpoint: setting('S3_ENDPOINT', fetchedUrl, 'URL of the S3 service that stores files.', {
+      without: 'files in the data folder of `scripts/up`',
       requiredInProduction: true,
     }),
     publicEndpoint: setting(
       'S3_PUBLIC_ENDPOINT',
       fetchedUrl.optional(),
-      'Where clients reach it: signed URLs begin with it.',
+      'URL by which clients reach the S3 service. Signed URLs of files begin with this URL.',
       { without: '`S3_ENDPOINT`' },
     ),
-    bucket: setting('S3_BUCKET', z.string(), 'The bucket, which exists already and lets browsers PUT and GET (CORS).'),
-    region: setting('S3_REGION', z.string().default('us-east-1'), 'Its region.'),
-    accessKeyId: setting('S3_ACCESS_KEY_ID', z.string(), 'The login that may read, write, delete and list in it.'),
-    secretAccessKey: setting('S3_SECRET_ACCESS_KEY', z.string(), 'Its secret.', { secret: true }),
+    bucket: setting(
+      'S3_BUCKET',
+      z.string(),
+      'Name of the S3 bucket for files. The bucket must exist, and its CORS rules must let browsers PUT and GET.',
+    ),
+    region: setting('S3_REGION', z.string().default('us-east-1'), 'Region of the S3 bucket.'),
+    accessKeyId: setting(
+      'S3_ACCESS_KEY_ID',
+      z.string(),
+      'Id of the S3 access key, which must be allowed to read, write, delete and list objects in the bucket.',
+    ),
+    secretAccessKey: setting('S3_SECRET_ACCESS_KEY', z.string(), 'Secret of the S3 access key.', { secret: true }),
   }),
 };
 
@@ -356,22 +364,27 @@ export const meshSettings = {
   lookupIntervalMs: setting(
     'MESH_LOOKUP_INTERVAL_MS',
     positiveInt.default(10_000),
-    'How often the name of a unit is looked up again by those that call it, so that added processes of it get calls.',
+    'Interval at which the host name of a unit is looked up again by the units that call it, so that new processes of that unit receive calls.',
   ),
   tls: {
     certFile: setting(
       'MESH_TLS_CERT_FILE',
       z.string().optional().meta({ title: 'file' }),
-      'Encrypts calls between units (mTLS): the certificate of the process, in PEM, with those that lead to its authority. Its names are those by which other units call it. Replaced files count within 10 s, for new connections.',
+      'PEM file with the certificate of this process and its intermediate certificates. Turns on mTLS between units. Other units must call this process by a name of the certificate. A replaced file applies to new connections within 10 s.',
       { without: 'calls between units are not encrypted' },
     ),
-    keyFile: setting('MESH_TLS_KEY_FILE', z.string().optional().meta({ title: 'file' }), 'Its private key, in PEM.', {
-      required: 'with MESH_TLS_CERT_FILE',
-    }),
+    keyFile: setting(
+      'MESH_TLS_KEY_FILE',
+      z.string().optional().meta({ title: 'file' }),
+      'PEM file with the private key of the certificate in `MESH_TLS_CERT_FILE`.',
+      {
+        required: 'with MESH_TLS_CERT_FILE',
+      },
+    ),
     caFile: setting(
       'MESH_TLS_CA_FILE',
       z.string().optional().meta({ title: 'file' }),
-      'The authorities of which other units have certificates, in PEM. Whoever has one of them may connect, so they are to sign for nothing else.',
+      'PEM file with the authorities that sign the certificates of other units. Whoever has a certificate of these authorities may connect, so these authorities must sign nothing else.',
       { required: 'with MESH_TLS_CERT_FILE' },
     ),
   },
@@ -391,25 +404,34 @@ export function databaseSettings(service: string) {
       url: setting(
         'DATABASE_URL',
         postgresUrl,
-        'PostgreSQL 15 or newer with pgvector, by TLS with `?sslmode=verify-full`; `<SERVICE>_DATABASE_URL` for one service.',
-        { secret: true, without: 'with `scripts/up` PGlite', required: `without \`${prefix}_DATABASE_URL\`` },
+        'URL of PostgreSQL 15 or newer with pgvector. `?sslmode=verify-full` at the end turns on TLS. `<SERVICE>_DATABASE_URL` overrides this setting for one service.',
+        {
+          secret: true,
+          without: 'the embedded PGlite, only with `scripts/up`',
+          required: `without \`${prefix}_DATABASE_URL\``,
+        },
       ),
       migrationsUrl: setting(
         'MIGRATIONS_DATABASE_URL',
         postgresUrl,
-        'The login that owns the schemas, where it is another one; `<SERVICE>_MIGRATIONS_DATABASE_URL` for one service.',
+        'Database URL for migrations, if another login than that of `DATABASE_URL` owns the schemas. `<SERVICE>_MIGRATIONS_DATABASE_URL` overrides this setting for one service.',
         { secret: true, without: '`DATABASE_URL`' },
       ),
     },
     own: {
-      url: setting(`${prefix}_DATABASE_URL`, postgresUrl, 'PostgreSQL, where it has one of its own.', {
-        secret: true,
-        without: '`DATABASE_URL`',
-      }),
+      url: setting(
+        `${prefix}_DATABASE_URL`,
+        postgresUrl,
+        'PostgreSQL database of this service, if it is another one than the shared `DATABASE_URL`.',
+        {
+          secret: true,
+          without: '`DATABASE_URL`',
+        },
+      ),
       migrationsUrl: setting(
         `${prefix}_MIGRATIONS_DATABASE_URL`,
         postgresUrl,
-        'The login that owns its schema, where it is another one.',
+        "PostgreSQL URL with the login that owns this service's schema and runs its migrations, if the service itself uses another login.",
         { secret: true, without: '`MIGRATIONS_DATABASE_URL`' },
       ),
     },
@@ -418,9 +440,9 @@ export function databaseSettings(service: string) {
 
 type PortKind = 'rpc' | 'graph' | 'ops';
 const portMeanings: Record<PortKind, string> = {
-  rpc: 'Where other units call it by gRPC; 0 takes any free port.',
-  graph: 'Where the gateway reaches its subgraph; 0 takes any free port.',
-  ops: 'Liveness, readiness and metrics: `/healthz`, `/readyz`, `/metrics`; 0 takes any free port.',
+  rpc: 'Port for gRPC calls from other units; 0 takes any free port.',
+  graph: 'Port of the GraphQL subgraph, which the gateway calls; 0 takes any free port.',
+  ops: 'Port for liveness, readiness and metrics: `/healthz`, `/readyz`, `/metrics`; 0 takes any free port.',
 };
 
 /** Returns the name of the setting with a unit's port, e.g. `SESSION_RPC_PORT`. */
@@ -444,21 +466,21 @@ export function portSettings<Kind extends PortKind>(
 export const publicUrlSetting = setting(
   'PARLEY_PUBLIC_URL',
   httpUrl.default('http://localhost:4000').transform((url) => url.replace(/\/$/, '')),
-  'The address that clients know; issuer and audience of access tokens, so the same for gateway and identity.',
+  'Public address of the installation for clients, also the issuer and audience of access tokens. Must be the same for gateway and identity.',
 );
 
 /** The public address of the voice service, without a slash at its end. */
 export const voicePublicUrlSetting = setting(
   'VOICE_PUBLIC_URL',
   httpUrl.default('http://localhost:4100').transform((url) => url.replace(/\/$/, '')),
-  'The address of the voice service that clients know (`avatarServiceUrl` of `sdkStart`).',
+  'Address at which clients reach the voice service; `sdkStart` returns it as `avatarServiceUrl`.',
 );
 
 /** The keys of session tokens. The gateway verifies the tokens with them, and some services issue tokens. */
 export const avatarTokenKeysSetting = setting(
   'AVATAR_TOKEN_KEYS',
   keyRing,
-  'The ring of keys that session tokens are signed and verified with, as `k1:base64,…`; the first one signs.',
+  'Keys that sign and verify session tokens, as `k1:base64,…`. The first key signs; all keys are accepted.',
   { secret: true },
 );
 
@@ -466,7 +488,7 @@ export const avatarTokenKeysSetting = setting(
 export const corsOriginsSetting = setting(
   'CORS_ORIGINS',
   list.default(['*']),
-  'Origins that browsers may call from, separated by commas; `*` for any.',
+  'Origins from which browsers may call, separated by commas. `*` allows any origin.',
   { productionDefault: [] },
 );
 
@@ -491,7 +513,7 @@ function areNetworks(values: string[]): boolean {
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',
   secretKeys,
-  'Keys at rest, 32 bytes or more in base64, separated by commas, `name:` before each if you like; the first one encrypts. Without them nothing that is encrypted can be read.',
+  'Keys that encrypt stored data: 32 bytes or more in base64, separated by commas, each with an optional prefix `name:`. The first key encrypts. Encrypted data cannot be read without the key that was used.',
   { secret: true },
 );
 
@@ -499,7 +521,7 @@ export const secretsKeysSetting = setting(
 export const turnsAtOnceSetting = setting(
   'SESSION_TURNS_AT_ONCE',
   positiveInt.default(200),
-  'Turns at once in one process of session, and calls of one model provider at once in one process of agent; more wait, fairly by tenant.',
+  'Maximum number of concurrent turns in one process of session, and of concurrent calls to one model provider in one process of agent. Further turns and calls wait in a queue that is fair by tenant.',
 );
 
 const hostName = /^(?=.{1,253}$)[a-z\d_]([a-z\d_-]*[a-z\d_])?(\.[a-z\d_]([a-z\d_-]*[a-z\d_])?)*$/u;
@@ -526,7 +548,7 @@ export const outboundSettings = {
       .transform((entries) => entries.map((entry) => entry.toLowerCase()))
       .refine((entries) => entries.every(isHostOrNetwork), 'is not a list of host names, addresses or CIDRs')
       .default([]),
-    'Hosts, addresses or CIDRs that URLs of tenants may reach although they are not public, separated by commas. Every tenant may then call them.',
+    'Hosts that URLs of tenants may reach although these hosts are not public: names, addresses or CIDRs, separated by commas. Every tenant may call these hosts.',
     { without: 'none' },
   ),
   ports: setting(
@@ -547,15 +569,20 @@ const idpOne = {
   url: setting(
     'IDP_ONE_URL',
     fetchedUrl,
-    'Base URL of the external identity provider IDP_ONE. Below it, tickets are exchanged at `/tickets/exchange` and tokens of products are issued at `/products/<product>/token`.',
-    { without: 'nobody signs in with it' },
+    'Base URL of the external identity provider IDP_ONE. Below this URL are `/tickets/exchange`, which exchanges tickets, and `/products/<product>/token`, which issues tokens of products.',
+    { without: 'IDP_ONE is not used' },
   ),
-  clientId: setting('IDP_ONE_CLIENT_ID', headerValue, 'Sent to it as `X-Client-Id`.'),
-  clientSecret: setting('IDP_ONE_CLIENT_SECRET', headerValue, 'Sent to it as `X-Client-Secret`.', { secret: true }),
+  clientId: setting('IDP_ONE_CLIENT_ID', headerValue, 'Client id that is sent to IDP_ONE in the header `X-Client-Id`.'),
+  clientSecret: setting(
+    'IDP_ONE_CLIENT_SECRET',
+    headerValue,
+    'Client secret that is sent to IDP_ONE in the header `X-Client-Secret`.',
+    { secret: true },
+  ),
   timeoutMs: setting(
     'IDP_ONE_TIMEOUT_MS',
     positiveInt.default(5_000),
-    'How long an exchange may take, the wait for its turn included.',
+    'Maximum time of one ticket exchange with IDP_ONE, including its wait in the queue, and of one token request to IDP_ONE.',
   ),
 };
 
