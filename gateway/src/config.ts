@@ -55,7 +55,7 @@ export const gatewaySettings = {
   maxBodyBytes: setting(
     'GATEWAY_MAX_BODY_BYTES',
     bodyBytes.default(1_048_576),
-    'Maximum size of a request body, at most 8388608; a larger body is refused with HTTP 413. Operations with `@longBody` have the limit `GATEWAY_MAX_LONG_BODY_BYTES` instead.',
+    'Maximum size of a request body, at most 8388608; a larger body is refused with HTTP 413. Operations with `@longBody` have the limit `GATEWAY_MAX_LONG_BODY_BYTES` instead, but their `query` text keeps this limit.',
   ),
   maxLongBodyBytes: setting(
     'GATEWAY_MAX_LONG_BODY_BYTES',
@@ -75,7 +75,7 @@ export const gatewaySettings = {
   subgraphTimeoutMs: setting(
     'GATEWAY_SUBGRAPH_TIMEOUT_MS',
     positiveInt.default(30_000),
-    "Maximum time for a subgraph's part of an answer, including the wait in the gateway's queue. Then the part fails with `UNAVAILABLE`.",
+    "Maximum time for a subgraph's part of an answer, including the wait in the gateway's queue. Then the part fails with `UNAVAILABLE`. A call that would probably wait for more than half of this time is refused sooner, with `TOO_MANY_REQUESTS` or `UNAVAILABLE`.",
   ),
   subgraphConnectionMs: setting(
     'GATEWAY_SUBGRAPH_CONNECTION_MS',
@@ -86,7 +86,7 @@ export const gatewaySettings = {
     inFlight: setting(
       'GATEWAY_SUBGRAPH_CALLS',
       positiveInt.default(64),
-      'Maximum number of concurrent calls to one subgraph; further calls wait. Also the maximum number of subscriptions that start at once.',
+      'Maximum number of concurrent calls of one gateway process to one subgraph; further calls wait. Also the maximum number of subscriptions that start at once in one process, over all subgraphs.',
     ),
     perClient: setting(
       'GATEWAY_SUBGRAPH_CALLS_PER_CLIENT',
@@ -123,18 +123,18 @@ export const gatewaySettings = {
     perTenant: setting(
       'GATEWAY_LONG_CALLS_PER_TENANT',
       positiveInt.default(100),
-      'Maximum number of concurrent calls of operations with `@longRunning` to one subgraph, of one tenant and of one client; further calls wait.',
+      'Maximum number of concurrent calls of operations with `@longRunning` to one subgraph, for one tenant and likewise for one client; further calls wait. Operations with `@longRunning(callsPerTenant: …)` have a lower limit for one tenant.',
     ),
   },
   maxAnswerBytes: setting(
     'GATEWAY_MAX_ANSWER_BYTES',
     positiveInt.default(33_554_432),
-    'Maximum size of an answer, and of all answers of subgraphs that it is made from; a larger answer fails with `ANSWER_TOO_LARGE`.',
+    'Maximum size of an answer, and total size of all answers of subgraphs that it is made from. Above this limit the request fails with `BAD_REQUEST` (`ANSWER_TOO_LARGE`).',
   ),
   maxKeptAnswerBytes: setting(
     'GATEWAY_MAX_KEPT_ANSWER_BYTES',
     positiveInt.default(65_536),
-    'Maximum size of an answer that is kept for retries of a request with an `Idempotency-Key`. Retries of a request with a larger answer are refused with `CONFLICT`, `ANSWER_NOT_KEPT`.',
+    'Maximum size of an answer that is kept for retries of a request with an `Idempotency-Key`. Retries of a request with a larger answer are refused with `CONFLICT` (`ANSWER_NOT_KEPT`).',
   ),
   maxAnswersBytes: setting(
     'GATEWAY_MAX_ANSWERS_BYTES',

@@ -105,7 +105,10 @@ async function openTenant(gateway: string, world: string) {
   };
 }
 
-/** Returns functions that call custom actions in the same way as the agent service. @throws Error if a call fails */
+/**
+ * Returns functions that call custom actions and a connector's tool in the same way as the agent service. `action` and `tool` throw an
+ * Error if the call fails; `slow` and `hanging` do not check the result.
+ */
 function callerOf(
   calls: Pick<ReturnType<typeof rpcClient<typeof ActionServiceDefinition>>['calls'], 'callAction' | 'callTool'>,
 ) {

@@ -90,7 +90,10 @@ export async function indexOf(connectionString: string, schemaName: string) {
   return {
     drop: () => client.query(`DROP INDEX IF EXISTS ${name}`),
     exists: async () => (await client.query('SELECT to_regclass($1) AS found', [name])).rows[0].found !== null,
-    /** Rebuilds the index. @param memoryMb the memory for the build, which should be enough for the whole graph */
+    /**
+     * Builds the index, which must not exist, and updates the planner's statistics. @param memoryMb the memory for the build in MB, which
+     * should be enough for the whole graph
+     */
     async build(memoryMb: number): Promise<void> {
       await client.query(`SET maintenance_work_mem = '${memoryMb}MB'`);
       await client.query(definition);

@@ -71,8 +71,9 @@ export function frameScheduler({
   }
 
   /**
-   * Runs `work`. If the client's budget for this second is used up, waits for the next second. Resolves to false if earlier frames of the
-   * client use up the budget of that second, too.
+   * Runs `work`. If the client's budget for this second is used up, first waits for the next second. Resolves to false if the budget is
+   * used up by earlier frames of the client when this frame's turn comes; the caller then tries again. If the signal aborts while the frame
+   * waits, `work` is not run, and the result is true.
    */
   async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
     let cachedSignal: AbortSignal | undefined;

@@ -30,12 +30,12 @@ export const actionSettings = {
     heldBytes: setting(
       'ACTION_HELD_BYTES',
       byteCount.default(134_217_728),
-      'Maximum memory of one process for answers of remote servers to running calls. Above this limit, calls of tenants with more than an equal share fail with `REMOTE_TOO_LARGE`.',
+      'Maximum memory of one process for answers of remote servers to running calls and to requests for tool lists. Above this limit, calls and tool lists of tenants with more than an equal share fail with `REMOTE_TOO_LARGE`.',
     ),
     heldTenantBytes: setting(
       'ACTION_HELD_TENANT_BYTES',
       byteCount.default(33_554_432),
-      'Maximum memory of one process for answers of remote servers to running calls of one tenant. Above this limit, calls of the tenant fail with `REMOTE_TOO_LARGE`.',
+      'Maximum memory of one process for answers of remote servers to running calls of one tenant and to its requests for tool lists. Above this limit, calls and tool lists of the tenant fail with `REMOTE_TOO_LARGE`.',
     ),
     keptBytes: setting(
       'ACTION_KEPT_BYTES',
@@ -119,7 +119,7 @@ export const actionSettings = {
   maxAnswerBytes: setting(
     'ACTION_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),
-    'Maximum size of one answer of the subgraph; a larger answer fails with `ANSWER_TOO_LARGE`.',
+    'Maximum size of one answer of the subgraph; a larger answer fails with `BAD_REQUEST` (`ANSWER_TOO_LARGE`).',
   ),
   outbound: outboundSettings,
   ...portSettings('action', ['rpc', 'graph', 'ops']),

@@ -20,7 +20,10 @@ export interface ListQuery {
 
 export interface ListedTools {
   connectors: { id: number; name: string; errorKind: string }[];
-  /** A tool has no schema if the schema was not requested or is too long. */
+  /**
+   * A tool has no schema if schemas were not requested or the schema is too long. Once all texts together reach their maximum length,
+   * further tools have neither a description nor a schema.
+   */
   tools: DescribedTool[];
 }
 

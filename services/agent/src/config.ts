@@ -76,7 +76,7 @@ export const agentSettings = {
   maxAnswerBytes: setting(
     'AGENT_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),
-    'Maximum size of one answer of the subgraph; a larger answer fails with `ANSWER_TOO_LARGE`.',
+    'Maximum size of one answer of the subgraph; a larger answer fails with `BAD_REQUEST` (`ANSWER_TOO_LARGE`).',
   ),
   outbound: outboundSettings,
   ...portSettings('agent', ['rpc', 'graph', 'ops']),

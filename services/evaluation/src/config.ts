@@ -21,7 +21,7 @@ export const evaluationSettings = {
   leaseMs: setting(
     'EVALUATION_LEASE_MS',
     positiveInt.default(30_000),
-    'Maximum time until another process takes over the judgements of a process that has died or no longer responds.',
+    'Maximum time until another process with a free slot takes over the judgements of a process that has died or no longer responds.',
   ),
   ...portSettings('evaluation', ['rpc', 'ops']),
 } satisfies Settings;

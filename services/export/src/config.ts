@@ -27,7 +27,7 @@ export const exportSettings = {
   leaseMs: setting(
     'EXPORT_LEASE_MS',
     positiveInt.default(30_000),
-    'Maximum time until another process takes over the documents of a process that has died or no longer responds.',
+    'Maximum time until another process with a free slot takes over the documents of a process that has died or no longer responds.',
   ),
   timeoutMs: setting(
     'EXPORT_TIMEOUT_MS',
@@ -52,7 +52,7 @@ export const exportSettings = {
   maxBytes: setting(
     'EXPORT_MAX_BYTES',
     positiveInt.max(200_000_000).default(50_000_000),
-    'Maximum size of the file of a document. If the file is larger, the document is rendered again with half of the transcript, until the file fits. The export fails if a transcript under 1,000 characters is still too large.',
+    'Maximum size of the file of a document. If the file is larger, the document is rendered again with half of the transcript, until the file fits. If the file with a transcript under 1,000 characters is still too large, the document cannot be rendered (`EXPORT_FALLBACK_FILE`).',
   ),
   evaluationWaitMs: setting(
     'EXPORT_EVALUATION_WAIT_MS',

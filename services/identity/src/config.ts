@@ -54,13 +54,13 @@ export const identitySettings = {
       // zod's `default` is not used: the default depends on the number of cores, and the generated lists of settings must be the same
       // everywhere.
       positiveInt.optional().transform((count) => count ?? Math.max(1, Math.min(4, availableParallelism() - 1))),
-      'Maximum number of passwords hashed at once. Each takes a thread (on Linux with low priority), 19 MiB and 5 to 25 ms of a core. Users who are signed in, or sign in from an address that they have used, share half as many extra slots evenly.',
+      'Maximum number of passwords hashed at once in one process for people who are neither signed in nor at an address that their account has used. Each takes a thread (on Linux with low priority), 19 MiB and 5 to 25 ms of a core. Users who are signed in, or sign in from an address that they have used, have half as many slots in addition, which they share evenly.',
       { without: 'number of cores − 1, at least 1 and at most 4' },
     ),
     waiting: setting(
       'IDENTITY_HASH_QUEUE',
       positiveInt.default(100),
-      'Maximum number of requests that wait for a password hash. If the queue is full, a request of the caller with most waiting requests is refused with `TOO_MANY_REQUESTS`. If all callers have equally many, the new one is refused with `UNAVAILABLE`.',
+      "Maximum number of requests that wait for a password hash in one process; the extra slots of known users have a second queue of the same length. If a queue is full, the newest request of the network or user with most waiting requests is refused with `TOO_MANY_REQUESTS`. If nobody has at least two more than the new request's network or user, the new request is refused with `UNAVAILABLE`.",
     ),
     perUser: setting(
       'IDENTITY_HASHES_PER_USER',
@@ -108,7 +108,7 @@ export const identitySettings = {
     reauthMaxAgeS: setting(
       'REAUTH_MAX_AGE',
       positiveInt.optional().transform((seconds) => seconds ?? null),
-      'Maximum age in seconds of a sign-in that changes how its user signs in, makes an API key or deletes a tenant. An older sign-in is refused with `FORBIDDEN` (`REAUTHENTICATE`).',
+      'Maximum age in seconds of a sign-in that changes how its user signs in, makes an API key or deletes a tenant. With an older sign-in these operations are refused with `FORBIDDEN` (`REAUTHENTICATE`); the sign-in itself stays valid.',
       { without: 'any age' },
     ),
     maxOwnedTenants: setting(
@@ -130,7 +130,7 @@ export const identitySettings = {
     platformMonthlyCeilingUsd: setting(
       'PLATFORM_MONTHLY_CEILING_USD',
       usd.optional().transform((amount) => amount ?? null),
-      'Maximum amount that all tenants together may spend on models in a calendar month (UTC). Further model calls are refused with `UNAVAILABLE` (`PLATFORM_CEILING_REACHED`). With a ceiling, model calls are admitted one after the other.',
+      'Maximum amount that all tenants together may spend on models in a calendar month (UTC). Further model calls are refused with `UNAVAILABLE` (`PLATFORM_CEILING_REACHED`); a turn of a session then fails with `MODEL_UNAVAILABLE`, or with `MODEL_FAILED` after its first words. With a ceiling, model calls are admitted one after the other, over all tenants; the calls themselves still run at once.',
       { without: 'no ceiling' },
     ),
     prices: pricesSetting,

@@ -8,7 +8,7 @@ export const knowledgeSettings = {
   maxAnswerBytes: setting(
     'KNOWLEDGE_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),
-    'Maximum size of one answer of the subgraph; a larger answer fails with `ANSWER_TOO_LARGE`.',
+    'Maximum size of one answer of the subgraph; a larger answer fails with `BAD_REQUEST` (`ANSWER_TOO_LARGE`).',
   ),
   embeddings: embeddingSettings,
   exactLimit: setting(
@@ -19,7 +19,7 @@ export const knowledgeSettings = {
   openUploads: setting(
     'KNOWLEDGE_OPEN_UPLOADS',
     positiveInt.default(100),
-    'Maximum number of unconfirmed uploads of one tenant. A further upload is refused with `TOO_MANY_REQUESTS`. An unconfirmed upload is removed after 24 hours.',
+    'Maximum number of unconfirmed uploads of one tenant. A further upload is refused with `TOO_MANY_REQUESTS`. An unconfirmed upload is removed after 24 hours, or after 30 minutes if no valid file has arrived. Within 30 minutes a tenant may request four times this number of uploads.',
   ),
   parseWaitMs: setting(
     'KNOWLEDGE_PARSE_WAIT_MS',

@@ -16,7 +16,7 @@ export const parserSettings = {
   leaseMs: setting(
     'PARSER_LEASE_MS',
     positiveInt.default(30_000),
-    'Maximum time until another process takes over the documents of a process that has died or no longer responds.',
+    'Maximum time until another process with a free slot takes over the documents of a process that has died or no longer responds.',
   ),
   timeoutMs: setting(
     'PARSER_TIMEOUT_MS',

@@ -41,7 +41,10 @@ function formattedText(value: number, format: string): string {
   return formatNumber(format, value, { throws: false }).replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** Returns the number with at most 15 digits, as people expect it: 0.1 + 0.2 is 0.3. */
+/**
+ * Returns the number as people expect it: a fraction is rounded to 15 significant digits, so that 0.1 + 0.2 is 0.3; an integer is not
+ * rounded. Returns an empty text if the number is not finite.
+ */
 function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return Number.isFinite(value) ? String(Number(value.toPrecision(15))) : '';

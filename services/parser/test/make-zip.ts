@@ -11,7 +11,7 @@ export interface ZipEntry {
   /** Compressed size for the entry's header, which may be false. Default: the true size. */
   declaredCompressedSize?: number;
   flags?: number;
-  /** The name of another entry whose data this entry shares, so that the two entries overlap. */
+  /** The name of an earlier entry whose data this entry shares, so that the two entries overlap. */
   dataOf?: string;
 }
 

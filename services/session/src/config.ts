@@ -36,7 +36,7 @@ export const sessionSettings = {
     leaseMs: setting(
       'SESSION_LEASE_MS',
       positiveInt.default(30_000),
-      'Maximum time until another process takes over the turns and webhooks of a process that has died or no longer responds.',
+      'Maximum time until another process with a free slot takes over the turns and webhooks of a process that has died or no longer responds.',
     ),
     idleMs: setting(
       'SESSION_IDLE_HOURS',
@@ -76,7 +76,7 @@ export const sessionSettings = {
     clipsAtOnce: setting(
       'SESSION_CLIPS_AT_ONCE',
       positiveInt.default(12),
-      'Maximum number of clips that one process has transcribed at once, half of them for one tenant. Each clip takes up to 12 MB of memory. Up to twice as many clips wait; further clips are refused.',
+      'Maximum number of clips that one process sends to voice at once for transcription. One tenant may have half of them. Each clip takes up to 12 MB of memory. Up to twice as many clips wait, of one tenant as many as this value; further clips are refused with `TOO_MANY_REQUESTS` or `UNAVAILABLE`.',
     ),
   },
   operatorKey: operatorKeySetting,
@@ -117,7 +117,7 @@ export const sessionSettings = {
     kept: setting(
       'SESSION_SYNC_KEPT',
       positiveInt.default(10_000),
-      'Maximum number of ended webhook deliveries of one tenant that are kept, accurate to about a hundred. The oldest deliveries are deleted first.',
+      'Number of ended webhook deliveries of one tenant that are kept; there may be some hundred more until the next clean-up. The oldest deliveries are deleted first.',
     ),
   },
   outbound: outboundSettings,
@@ -135,7 +135,7 @@ export const sessionSettings = {
   maxAnswerBytes: setting(
     'SESSION_MAX_ANSWER_BYTES',
     positiveInt.default(defaultMaxAnswerBytes),
-    'Maximum size of one answer of the subgraph; a larger answer fails with `ANSWER_TOO_LARGE`.',
+    'Maximum size of one answer of the subgraph; a larger answer fails with `BAD_REQUEST` (`ANSWER_TOO_LARGE`).',
   ),
   ...portSettings('session', ['rpc', 'graph', 'ops']),
 } satisfies Settings;

@@ -9,8 +9,8 @@ import { requireOwnSession } from './require-own-session.ts';
 
 /**
  * Requests a study kit of the token's session. The export service commits the request with its job before this function returns.
- * @throws DomainError `forbidden` if the token belongs to another session, or the session does not exist
- * @throws DomainError `tooManyRequests` if too many exports of the session wait or are stored
+ * @throws DomainError `forbidden` if the token belongs to another session, the session does not exist, or the tenant was deleted
+ * @throws DomainError `tooManyRequests` if too many exports of the session or of its tenant wait, or too many of the session are stored
  * @throws DomainError `unavailable` if the export service does not respond
  */
 export async function requestStudyKitExport(

@@ -1,5 +1,4 @@
-# Builds all programs of Kubernetes as one program, from a Go module of this project. Kubernetes' own go.mod replaces some modules by
-# folders of its repository. This module replaces them by their published versions, whose minor and patch numbers equal those of Kubernetes.
+# Builds the six programs of Kubernetes that the cluster needs as one program, from a Go module of this project.
 . "$SCRIPTS/../go.sh"
 module kubernetes "k8s.io/kubernetes@v$VERSION"
 staging=$(go mod download -json "k8s.io/kubernetes@v$VERSION" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')

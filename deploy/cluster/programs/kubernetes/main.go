@@ -1,5 +1,5 @@
-// All programs of Kubernetes in one: the name by which it is called, or its first argument, selects the program. The programs share most
-// of their code, so one program is built faster and is smaller than six.
+// The six programs of Kubernetes that the cluster needs, in one: the name by which it is called, or its first argument, selects the
+// program. The programs share most of their code, so one program is built faster and is smaller than six.
 package main
 
 import (

@@ -19,7 +19,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
   return {
     client,
     sessionIds,
-    /** Holds one conversation, and retries each step until it succeeds. @returns the id of its session */
+    /** Holds one conversation. The message and the end of the session are retried until they succeed. @returns the id of its session */
     async talk(): Promise<number> {
       const { id, text } = await begin();
       await ledger.send(client, id, text);

@@ -32,7 +32,7 @@ export interface ChangedAction {
 
 /**
  * Computes the changes of an update. Omitted fields are unchanged; null clears optional fields and is refused for all other fields.
- * @throws DomainError `invalid` with every problem
+ * @throws DomainError `invalid` with every problem of single fields or, if there is none, with every problem of the whole update
  */
 export function changedAction(rules: ActionRules, stored: CustomAction, input: UpdateCustomActionInput): ChangedAction {
   const given = parseInput(changedInput(rules), input);

@@ -6,7 +6,7 @@ import type { McpConnector } from './mcp-connector.ts';
 import type { McpSession } from './session.ts';
 
 export interface McpClientLimits {
-  /** Maximum time of one call or list, unless the caller sets another time. */
+  /** Maximum time in ms of one list, and of one call for which the caller sets no other time. */
   timeoutMs: number;
   /** Maximum time without a response or a progress notification. */
   idleMs: number;

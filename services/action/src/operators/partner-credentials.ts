@@ -37,7 +37,7 @@ export async function listPartnerCredentials(
 
 /**
  * Stores a partner credential, sealed for its tenant and partner. @throws DomainError `invalid` with every problem; `notFound` if the
- * tenant does not exist
+ * tenant does not exist; `forbidden` if the caller is not an operator, or the tenant is deleted meanwhile
  */
 export async function putPartnerCredential(
   ports: Ports,

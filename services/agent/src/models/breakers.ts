@@ -14,7 +14,10 @@ import { type ModelOutage, modelOutage } from './model-outage.ts';
 export interface BreakerOptions {
   /** Number of consecutive failures of a tenant that opens the tenant's breaker. Default 5. */
   failures?: number;
-  /** How long a breaker stays open before a trial call, in ms. During an outage for all tenants this time is longer. Default 10,000. */
+  /**
+   * How long a breaker stays open before a trial call, in ms. During an outage for all tenants this time is longer if a call has probed the
+   * model recently. Default 10,000.
+   */
   openMs?: number;
   /** A monotonic clock, in ms. */
   now?: () => number;

@@ -27,7 +27,7 @@ export const modelSettings = {
   fallbacks: setting(
     'LLM_FALLBACKS',
     someOf(providerIds).default([]),
-    'Model providers that are asked next, in the order given here, if a provider fails before the first token of its answer; separated by commas.',
+    'Model providers that are asked next, in the order given here, if a provider fails before the first word of its answer and the failure may be temporary: unreachable, too slow, rate limited, or an error of the server. Separated by commas. If a provider refuses the key, the model or the request, no other provider is asked.',
     { without: 'none' },
   ),
   prices: pricesSetting,

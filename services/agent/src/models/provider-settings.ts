@@ -55,7 +55,7 @@ const limits = (id: ProviderId) => ({
   retries: setting(
     `${id}_RETRIES`,
     count.default(1),
-    'Maximum number of retries of a call at this provider after a temporary failure, before the next provider is asked.',
+    'Maximum number of retries of a call at this provider after a temporary failure, before the next provider is asked. A call that timed out is not retried at this provider.',
   ),
 });
 

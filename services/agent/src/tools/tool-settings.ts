@@ -5,12 +5,12 @@ export const toolSettings = {
   rounds: setting(
     'AGENT_TOOL_ROUNDS',
     positiveInt.default(8),
-    'Maximum number of rounds of tool calls in one turn; in each round the model may call up to 20 tools at once. Then the model has to answer with what is known.',
+    'Maximum number of rounds of tool calls in one turn, or in one model node of a workflow; in each round the model may call up to 20 tools at once. Then the model has to answer with what is known.',
   ),
   turnTimeMs: setting(
     'AGENT_TOOL_TURN_MS',
     positiveInt.default(60_000),
-    'Maximum total time of all tool calls of one turn. Then the model has to answer with what is known.',
+    'Maximum total time of the rounds of tool calls in one turn, or in one model node of a workflow; calls of one round run at once and count once. Then the model has to answer with what is known.',
   ),
   callTimeMs: setting(
     'AGENT_TOOL_CALL_MS',
@@ -30,7 +30,7 @@ export const toolSettings = {
   turnResultBytes: setting(
     'AGENT_TOOL_TURN_RESULT_BYTES',
     positiveInt.default(400_000),
-    "Maximum total size of all tool results of one turn that the model gets; at most half of the model's context. Results of older rounds are truncated first.",
+    "Maximum total size of all tool results of one turn, or of one model node of a workflow, that the model gets; at most half of the model's context. Results of older rounds are truncated first, but each keeps at least 500 bytes.",
   ),
 } satisfies Settings;
 

@@ -16,12 +16,12 @@ export const workflowRunSettings = {
   accessKeptMs: setting(
     'AGENT_WORKFLOW_ACCESS_MS',
     positiveInt.default(1_000),
-    'Maximum time that a workflow run may continue to make calls after its tenant was deleted, or, for a task, after the API key or sign-in of its caller was revoked.',
+    'Maximum time that a workflow run may continue to make calls after its tenant was deleted, or, for a task, after its tenant was suspended or the API key or sign-in of its caller was revoked. While identity is unavailable, runs continue.',
   ),
   tenantBytes: setting(
     'AGENT_WORKFLOW_RUN_BYTES',
     positiveInt.default(268_435_456),
-    'Maximum total size of the stored workflow runs of one tenant. Above this size, the oldest runs are deleted before `AGENT_WORKFLOW_RUN_DAYS` have passed.',
+    'Maximum total size of the stored workflow runs of one tenant. Above this size, the oldest runs are deleted before `AGENT_WORKFLOW_RUN_DAYS` have passed, also the last run of a session that is still in use; its workflow then starts anew.',
   ),
   days: setting(
     'AGENT_WORKFLOW_RUN_DAYS',

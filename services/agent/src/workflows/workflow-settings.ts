@@ -10,7 +10,7 @@ export const workflowSettings = {
   versions: setting(
     'AGENT_MAX_WORKFLOW_VERSIONS',
     positiveInt.default(500),
-    'Maximum number of versions of one workflow; a further version is refused with `BAD_REQUEST`. A copy of a workflow starts without versions.',
+    'Maximum number of published versions of one workflow; a further version is refused with `BAD_REQUEST`. A new workflow that is created with the same draft starts without versions.',
   ),
 } satisfies Settings;
 

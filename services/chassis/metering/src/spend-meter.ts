@@ -27,8 +27,10 @@ export interface MeteredCall {
   /**
    * Admits the call.
    * @param begins whether the provider is called at once; otherwise call `begin` before the provider is called.
-   * @throws DomainError `invalid` (`SPEND_CAP_REACHED`) if a cap is reached
-   * @throws DomainError `unavailable` if the call cannot be admitted now
+   * @throws DomainError `invalid` (`SPEND_CAP_REACHED`) if the tenant's cap is reached
+   * @throws DomainError `forbidden` (`TENANT_DELETED`) if the tenant was deleted
+   * @throws DomainError `unavailable` if the call cannot be admitted now, with reason `PLATFORM_CEILING_REACHED` if the platform's ceiling
+   * is reached
    */
   reserve(estimate: Spent, begins: boolean): Promise<void>;
   /** @throws DomainError `unavailable` when the reservation has ended; then do not call the provider. */

@@ -11,8 +11,9 @@ import { idempotencyStore, type KeyScope, type NewClaim } from './idempotency-st
 
 /**
  * Claims a key for a request, or returns the stored result.
- * @throws DomainError `invalid` (`IDEMPOTENCY_KEY_REUSED`) if the key belongs to another request
+ * @throws DomainError `invalid` if the key is malformed, or with `IDEMPOTENCY_KEY_REUSED` if it belongs to another request
  * @throws DomainError `conflict` if another claim holds the lease
+ * @throws DomainError `forbidden` if the caller is no sign-in, API key or session
  */
 export async function claimIdempotencyKey(
   { database, keys, box, settings }: Ports,

@@ -6,6 +6,7 @@ import { meteredCall } from './spend-call.ts';
 
 /**
  * Reserves the cost of a model call, even for a suspended tenant, because its running turns continue.
+ * @throws `notFound` if the tenant does not exist or was deleted
  * @throws `invalid` with `SPEND_CAP_REACHED` if the tenant has reached its monthly cap
  * @throws `unavailable` with `PLATFORM_CEILING_REACHED` if the platform has reached its monthly ceiling
  */

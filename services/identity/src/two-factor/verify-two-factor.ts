@@ -14,7 +14,7 @@ const verification = z.object({ code: anyText() });
  * Completes this sign-in if it waits for the second factor. If no factor is bound, the call is refused, because `true` would mean that a
  * code was verified.
  * @throws `invalid` with `TWO_FACTOR_NOT_BOUND` if no secret is bound
- * @throws `invalid` if the code is wrong
+ * @throws `invalid` if the code is wrong or was used before, or while the user's codes are locked
  * @throws the errors of `withLockedSignIn`
  */
 export async function verifyTwoFactor(

@@ -45,8 +45,8 @@ const comparedByWords = 2_000;
  */
 const candidates = 240;
 /**
- * Number of entries that the index visits per scan step. For a base that is alone in its partition, twice as many entries took a third
- * longer and found no more chunks.
+ * Number of entries that the index finds per scan step (`hnsw.ef_search`). For a base that is alone in its partition, twice as many entries
+ * took a third longer and found no more chunks.
  */
 const atOnce = 400;
 /**

@@ -71,8 +71,9 @@ export interface Session extends AsyncIterable<SessionEvent> {
   /** The `eventId` of the last event received; before the first event, the option `after`. */
   readonly lastEventId: string;
   /**
-   * Sends a message. Retries while the network or the server fails; the message is stored only once. Resolves when the message is stored.
-   * @throws ParleyError
+   * Sends a message. Retries up to five times while the network or the server fails; the message is stored only once. Resolves when the
+   * message is stored.
+   * @throws ParleyError; after a failure of the network the message may have been stored
    */
   send(text: string, options?: SendOptions): Promise<{ clientTurnId: string }>;
   /** Interrupts the running reply. Resolves to true if a reply was running. @throws ParleyError */

@@ -1,5 +1,5 @@
 export interface ParleyErrorDetails {
-  /** The reason in the API's response, e.g. `BAD_REQUEST_FIELDS`; undefined if the response has none. */
+  /** The reason in the API's response, e.g. `IDEMPOTENCY_KEY_IN_PROGRESS`; undefined if the response has none. */
   reason?: string | undefined;
   /** Time in ms for which the API asks the client to wait before a retry. */
   retryAfterMs?: number | undefined;

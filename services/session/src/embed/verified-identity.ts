@@ -20,7 +20,7 @@ export interface VerifiedIdentity {
 export interface Unfinished {
   /** SHA-256 hash, in hexadecimal, of the ticket that identified the person. This ticket was used up. */
   ticketSha256: string;
-  /** Products whose tickets in the unfinished call can no longer be exchanged. */
+  /** Products whose tickets the unfinished call has already exchanged; a retry skips them. */
   products: string[];
 }
 

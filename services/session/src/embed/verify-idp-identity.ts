@@ -34,7 +34,10 @@ const tickets = z.object({
     .optional(),
 });
 
-/** Timeout, in ms, for the exchange of one ticket. It is longer than the timeout of identity's own call to the provider. */
+/**
+ * Timeout, in ms, for the exchange of one ticket. It is longer than the default of `IDP_ONE_TIMEOUT_MS`, the time that identity allows for
+ * the exchange.
+ */
 const exchangeTimeoutMs = 15_000;
 
 /**

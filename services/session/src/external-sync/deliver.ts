@@ -39,7 +39,10 @@ export function syncJob(ports: Ports, { sync, settings: { leaseMs }, stopGraceMs
   });
 }
 
-/** Makes one attempt to deliver an evaluation. If the attempt fails, the job runs again later, until the time for retries is over. */
+/**
+ * Makes one attempt to deliver an evaluation. If the attempt fails, the job runs again later, unless the failure is final or the time for
+ * retries is over.
+ */
 async function deliver(ports: Ports, run: JobRun<SyncJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const request = serviceRequest('session', tenantId, `sync-${data.sessionId}`, signal);

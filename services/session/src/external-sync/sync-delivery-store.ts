@@ -21,7 +21,8 @@ export interface DeliveryFilter {
 }
 
 /**
- * A tenant's old deliveries are deleted after each 100th delivery has ended. So a tenant may have this many more deliveries than its limit.
+ * The old deliveries of a tenant are deleted when a delivery ends whose id is a multiple of this number. Ids count the deliveries of all
+ * tenants, so a tenant has about this many more deliveries than its limit, on average.
  */
 const trimmedEvery = 100;
 

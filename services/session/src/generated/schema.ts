@@ -753,8 +753,8 @@ export type Mutation = {
   interruptSession: Scalars['Boolean']['output'];
   /**
    * Requests a study kit of the token's session and returns immediately. The kit contains the messages so far and, after the session's end,
-   * the evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 exports of the session wait, or 50 are stored; operators can change
-   * both numbers.
+   * the evaluation. TOO_MANY_REQUESTS (reason TOO_MANY_EXPORTS) while 3 exports of the session or 200 of the tenant wait, or 50 of the session
+   * are stored; operators can change these numbers.
    */
   requestStudyKitExport: ExportRecordDto;
 };

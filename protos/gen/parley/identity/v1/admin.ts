@@ -33,7 +33,7 @@ export interface AdminTenant {
   billingAccount: string;
   /** Whether an operator has confirmed that IDP_ONE bills the tenant. */
   idpOneBillingConfirmed: boolean;
-  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's cap; absent if the plan's cap applies. */
+  /** Monthly cap of this tenant in 1e-8 USD, in place of the plan's cap or the ceiling of IDP_ONE; absent if that cap or ceiling applies. */
   monthlyCapUsdE8?:
     | bigint
     | undefined;

@@ -77,7 +77,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   if (niceness > 0) makeNicer(child.pid, niceness);
   const ready = Promise.withResolvers<void>();
   const exited = Promise.withResolvers<void>();
-  ready.promise.catch(() => undefined); // the next `perform` reports the error
+  ready.promise.catch(() => undefined); // `perform` reports that the process takes no task
   let waiting: PromiseWithResolvers<Answer> | undefined;
   let isBusy = false;
   let ended = false;
@@ -102,7 +102,7 @@ export function startTaskProcess<Task extends object, Answer extends object>(opt
   child.on('message', (message: Answer | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
-      if (niceness > 0) makeNicer(child.pid, niceness); // also affects threads that were started before the first call
+      if (niceness > 0) makeNicer(child.pid, niceness); // the first call may have missed threads that started meanwhile
       ready.resolve();
     } else waiting?.resolve(message);
   });

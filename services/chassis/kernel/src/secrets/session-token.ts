@@ -98,7 +98,10 @@ function macOf(signed: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(signed).digest();
 }
 
-/** Returns the encoded payload of a token; undefined if its MAC is wrong. */
+/**
+ * Returns the encoded payload of a token. @throws DomainError `unauthenticated` if the token is malformed, its key is unknown or its MAC is
+ * wrong
+ */
 function authentic(token: string | null | undefined, keys: ReadonlyMap<string, Uint8Array>): string {
   if (!token || token.length > maxTokenLength || !token.startsWith(sessionTokenPrefix)) throw refused();
   const [, keyId = '', payload = '', mac = '', ...more] = token.split('.');

@@ -282,7 +282,7 @@ const everyProcessSettings = {
       .enum(['production', 'development', 'test'], 'is none of production, development and test')
       .optional()
       .meta({ title: 'production | development | test' }),
-    '`production`: a process does not start without the database, Redis, Kafka and S3 that it uses. gRPC reflection is off, and GraphQL introspection is off by default.',
+    '`production`: a process that uses a database, Redis, Kafka or S3 does not start if their settings are missing. gRPC reflection is off, and GraphQL introspection is off by default.',
     { without: '`development`' },
   ),
   meshKey: meshKeySetting,
@@ -327,7 +327,7 @@ export const eventSettings = {
 export const fileSettings = {
   s3: optionalGroup('S3_ENDPOINT', {
     endpoint: setting('S3_ENDPOINT', fetchedUrl, 'URL of the S3 service that stores files.', {
-      without: 'files in the data folder of `scripts/up`',
+      without: 'files in the data folder, only with `scripts/up`',
       requiredInProduction: true,
     }),
     publicEndpoint: setting(
@@ -509,7 +509,10 @@ function areNetworks(values: string[]): boolean {
   }
 }
 
-/** Keys that encrypt or sign stored data. The first key is used for new data. */
+/**
+ * Keys that encrypt stored data, and that sign the URLs of stored files if all units run in one process without S3. The first key is used
+ * for new data and URLs.
+ */
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',
   secretKeys,
@@ -582,7 +585,7 @@ const idpOne = {
   timeoutMs: setting(
     'IDP_ONE_TIMEOUT_MS',
     positiveInt.default(5_000),
-    'Maximum time of one ticket exchange with IDP_ONE, including its wait in the queue, and of one token request to IDP_ONE.',
+    'Maximum time of one ticket exchange with IDP_ONE, including its wait in the queue, and of one token request to IDP_ONE. Must be below 15000, because session waits that long for an exchange.',
   ),
 };
 

@@ -189,7 +189,7 @@ function firstClient(url: string, timeoutMs: number) {
       ...(protocol === 'rediss:' &&
         isIP(hostname.replace(/^\[|\]$/gu, '')) === 0 && { tls: true, servername: hostname }),
       connectTimeout: 2 * timeoutMs,
-      socketTimeout: 6 * timeoutMs, // ends a handshake that gets no reply; after the handshake a PING is always in flight
+      socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later a PING is sent every `timeoutMs`
       reconnectStrategy: false, // instead of a reconnection, the link makes a new client, whose state is known
     },
   });

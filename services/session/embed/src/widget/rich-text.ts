@@ -2,7 +2,7 @@ import { element } from './dom.ts';
 import type { Labels } from './labels.ts';
 import { type Block, type Inline, namesHost, readBlock, shownText, splitBlocks } from './markdown.ts';
 
-/** Creates a link from untrusted text. The link's host is shown beside it. */
+/** Creates a link from untrusted text. The link's host is shown beside it, unless the text is the address itself. */
 export function link(text: string, href: string, labels: Labels): HTMLElement {
   const host = hostBeside(text, href);
   return element(
