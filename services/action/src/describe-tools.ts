@@ -82,7 +82,10 @@ export async function listInTime(
 ): Promise<Listing> {
   const listing = listed(ports, caller, row);
   const tooLate = Promise.withResolvers<{ errorKind: string }>();
-  const timer = setTimeout(() => tooLate.resolve({ errorKind: 'CONNECTOR_UNREACHABLE' }), endsAt - performance.now());
+  const timer = setTimeout(
+    () => tooLate.resolve({ errorKind: 'CONNECTOR_UNREACHABLE' }),
+    Math.max(0, endsAt - performance.now()),
+  );
   return Promise.race([listing, tooLate.promise]).finally(() => clearTimeout(timer));
 }
 

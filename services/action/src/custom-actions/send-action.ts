@@ -117,7 +117,7 @@ async function withinDeadline<Value>(
 ): Promise<Value> {
   signal?.throwIfAborted();
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(tooSlow()), endsAt - performance.now());
+  const timer = setTimeout(() => timeout.abort(tooSlow()), Math.max(0, endsAt - performance.now()));
   try {
     return await work(signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal);
   } finally {

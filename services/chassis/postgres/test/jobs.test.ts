@@ -347,6 +347,22 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.is(runner.running, 0);
   });
 
+  test('a job whose time has passed while its search ran is run without a warning of Node', async (t) => {
+    const warnings: string[] = [];
+    const onWarning = ({ name, message }: Error) => warnings.push(`${name}: ${message}`);
+    process.on('warning', onWarning);
+    t.teardown(() => process.off('warning', onWarning));
+    const database = await testSchema(t, effectsSchema);
+    const ran: string[] = [];
+    const runner = await startRunner(t, database, async (run) => {
+      ran.push(run.data);
+      if (run.data === 'first') await run.retryLater('again', -4);
+    });
+    await append(database, 'first', 'k', runner);
+    await eventually('the job runs again', () => ran.length === 2);
+    t.deepEqual([ran, warnings], [['first', 'again'], []]);
+  });
+
   test('retryLater commits or rolls back with the rest of its transaction', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const runner = await startRunner(t, database, () => undefined, {

@@ -40,13 +40,16 @@ export function jobSearch(options: JobSearchOptions) {
   /** The last tenant served: the next search begins with the tenant after it. */
   let servedTenantId = 0;
 
-  /** Schedules a search in `ms` milliseconds, if none is due earlier. */
+  /**
+   * Schedules a search in `ms` milliseconds, if none is due earlier. `ms` is negative if the time of a job has passed since the database
+   * was asked for it.
+   */
   function within(ms: number): void {
     const atMs = performance.now() + ms;
     if (stopped || atMs >= dueAtMs) return;
     clearTimeout(timer);
     dueAtMs = atMs;
-    timer = setTimeout(pass, Math.ceil(ms)).unref();
+    timer = setTimeout(pass, Math.max(0, Math.ceil(ms))).unref();
   }
 
   function pass(): void {
