@@ -46,8 +46,8 @@ function problemOutcomes(installation: Installation): Outcome[] {
 }
 
 /**
- * Returns problems as `NAME: problem`. The problem of a database setting names two settings, the common one and the schema's. Only the
- * common one is kept, so that the problem is the same for each schema.
+ * Returns problems as `NAME: problem`. For a database setting, the problem contains two names: the setting that all schemas share, and the
+ * setting of one schema. Only the shared name is kept, so that the problem is the same for each schema.
  */
 function problemsOf(read: () => void): string[] {
   try {

@@ -45,8 +45,8 @@ function folders(path: string): string[] {
 
 /**
  * Adds an entry for each optional package of another platform that npm omitted, so that `npm ci` accepts the lockfile on every platform.
- * The entries have no integrity, because the registry does not have the packages; on the package's platform, npm adds the integrity.
- * @throws Error if a missing package is not for one platform, or has no exact version.
+ * The entries have no integrity hash; npm adds it when it installs the package on the package's own platform.
+ * @throws Error if npm omitted a package that is not limited to one platform, or that has no exact version
  */
 export function complete(lockfile: Lockfile): Lockfile {
   const packages = { ...lockfile.packages };

@@ -77,9 +77,9 @@ interface Node {
 }
 
 /**
- * Receives found words.
+ * Called with the words that a node of the syntax tree contains.
  * @param at the position of the words in the file, in bytes counted from 1
- * @param onlyFull whether a name counts only with its type: `Query.room`
+ * @param onlyFull if true, an operation counts only if it is named with its type: `Query.room`
  */
 type Find = (words: string[], at: number, onlyFull?: boolean) => void;
 

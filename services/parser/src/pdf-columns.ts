@@ -19,8 +19,8 @@ const proseShare = 0.3;
 const wordsOfProse = 2.5;
 
 /**
- * Converts the rows of a page to lines. If a PDF lists columns of prose row by row, reads each column from top to bottom. The rows of
- * tables, and of terms with their definitions, also have gaps, but are not reordered.
+ * Converts the rows of a page to lines. A PDF may list columns of prose row by row, with gaps between the columns; then each column is read
+ * from top to bottom. The rows of tables, and of terms with their definitions, have such gaps, too, but are not reordered.
  */
 export function linesOf(rows: Row[]): Line[] {
   const lines: Line[] = [];

@@ -32,11 +32,10 @@ export interface CloseSession {
 }
 
 /**
- * Ends a session. Returns the session unchanged if it had already ended.
- * Only the process that runs a turn knows the turn's reply so far. So this function cancels the turn and marks the session as ending, so
- * that the session accepts no messages. The process that runs the turn then stores the reply and ends the session in one transaction. If
- * that process dies, the next holder of the turn's lease does both. After `interruptTimeoutMs` this function ends the session itself, with
- * the reply's text in the event log.
+ * Ends a session. Returns the session unchanged if it had already ended. Only the process that runs a turn knows the turn's reply so far.
+ * So this function cancels the turn and marks the session as ending, so that the session accepts no messages. The process that runs the
+ * turn then stores the reply and ends the session in one transaction. If that process dies, the next holder of the turn's lease does both.
+ * After `interruptTimeoutMs` this function ends the session itself, and takes the reply's text from the event log.
  * @throws DomainError `notFound` if there is no such session
  */
 export async function closeSession(

@@ -83,7 +83,7 @@ const continues = new RegExp(
 );
 /** Chinese measure words. Together with one of these, "the second" and "which" stand for a noun. */
 const measure = '[个位款门项种节条间家台本次堂件份张部辆只套期班名页章类些样]';
-/** Chinese, Japanese and Korean: pronouns, "and …?", "the second". */
+/** Matches Chinese, Japanese and Korean words that refer to an earlier message: pronouns, "and …?", "the second". */
 const refersUnspaced = new RegExp(
   [
     '^(?:那|那么|还有|然后|それで|では|じゃあ|そして|그럼|그러면|그리고)',

@@ -73,8 +73,8 @@ export function workflowRunStore(db: TenantDb) {
    * @returns the change of their size in bytes
    */
   async function dropFailed(sessionId: number, turnKey: string): Promise<number> {
-    // The runs are read by a separate statement first, because usually there are none. With a single statement, the cached plan might read
-    // the runs again for each run of the tenant.
+    // The session's open runs are read by a separate statement first, because usually there are none. With a single statement, the cached
+    // plan might read them again for each run of the tenant.
     const open = await rows<{ id: number; bytes: number }>(
       `SELECT id, bytes FROM workflow_runs
         WHERE tenant_id = :tenantId AND session_id = :sessionId AND has_state AND turn_key <> :turnKey

@@ -119,8 +119,8 @@ export interface SeparateRpc {
 }
 
 /**
- * A gRPC service that refuses the mesh's callers.
- * @param callers verified with a separate key
+ * A gRPC service that accepts only `callers`, and refuses the callers of the mesh.
+ * @param callers the accepted callers, whose tokens are verified with a separate key
  */
 export function separateRpc<Rpc extends CompatServiceDefinition>(
   definition: Rpc,

@@ -35,8 +35,9 @@ export function chunkSizeFor(embedder: Embedder, model: string): number {
 }
 
 /**
- * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut. Later passages of at least
- * the same length are cut too, unless the model has accepted a passage of their length. No accepted text is sent twice.
+ * Embeds passages with their document's name and headings. A passage that the model refuses as too long is cut. After that, passages of the
+ * same length or longer are cut before they are sent, except those of a length that the model has already accepted. No accepted text is
+ * sent twice.
  */
 export function passageEmbedder(
   embedder: Embedder,

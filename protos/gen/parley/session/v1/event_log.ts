@@ -22,8 +22,8 @@ export interface SessionLogEntry {
 }
 
 /**
- * Reserves the entry's id for an event that is being stored. The event follows after its commit. If the event does not follow, the database
- * shows whether it was committed.
+ * Reserves the id of this log entry for an event whose transaction is not yet committed. The event follows after the commit. If it does not
+ * follow, the database shows whether the transaction was committed.
  */
 export interface ReservedEventId {
   /** Index of the turn that the event ends; absent if it ends no turn. */

@@ -143,7 +143,10 @@ export function statementGroup(
 const untilNextTick = promisify(process.nextTick);
 
 export interface GroupOptions extends Pick<Opening, 'opening' | 'unprepared'> {
-  /** `one`: only the first statement of `work`; `all`: the statements that `work` makes before it waits for input or output. */
+  /**
+   * Which statements of `work` are sent at once, together with the opening of the transaction. `one`: only the first; `all`: the statements
+   * that `work` makes before it waits for input or output.
+   */
   atOnce: 'one' | 'all';
   failed: Failed;
 }
